@@ -1,0 +1,14 @@
+//! CPU dispatch, executable memory and the safe API of lanesmith.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+#[cfg(feature = "jit")]
+pub mod arena;
+pub mod cpu;
+#[cfg(feature = "jit")]
+pub mod emit;
+#[cfg(all(feature = "jit", unix))]
+pub mod perf_map;
+pub mod reference;
+pub mod xor;

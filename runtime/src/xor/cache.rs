@@ -1,0 +1,172 @@
+//! From source count, destination and length class to the kernel that serves it: one Acquire load when it is known.
+//!
+//! No lock: racing first calls may each compile; one result is published and the others stay unused in the arena.
+
+#[cfg(feature = "jit")]
+use alloc::boxed::Box;
+use core::fmt;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+#[cfg(feature = "jit")]
+use lanesmith_codegen::plan::xor::Driver;
+use lanesmith_codegen::spec::{Destination, LengthClass, MAX_SOURCES};
+#[cfg(feature = "jit")]
+use lanesmith_codegen::spec::{XorOptions, XorSpec};
+#[cfg(feature = "jit")]
+use lanesmith_codegen::target::Tier;
+
+use super::TUNING;
+
+/// The entry of a program: destination, source pointers, offset, length; the result is that of a zero test.
+pub type RawXor = unsafe extern "sysv64" fn(*mut u8, *const *const u8, usize, usize) -> u64;
+
+/// What serves a source count.
+pub(super) struct Entry(Option<Compiled>);
+
+/// What to do about a call.
+pub(super) enum Served {
+    /// Call this.
+    Kernel(&'static Compiled),
+    /// Use plain Rust: no kernel may run here.
+    Portable,
+}
+
+impl Entry {
+    #[inline(always)]
+    pub(super) fn served(&'static self) -> Served {
+        self.0.as_ref().map_or(Served::Portable, Served::Kernel)
+    }
+}
+
+static PORTABLE: Entry = Entry(None);
+
+/// Executable programs and how they are called.
+#[cfg(feature = "jit")]
+pub(crate) struct Compiled {
+    /// One entry per pass of the plan, with its source count.
+    pub(super) passes: Box<[(RawXor, u16)]>,
+    pub(super) driver: Driver,
+    pub(super) sources: u16,
+    pub(super) tier: Tier,
+}
+
+#[cfg(not(feature = "jit"))]
+pub(crate) enum Compiled {}
+
+#[cfg(feature = "jit")]
+impl Compiled {
+    /// Runs the kernel over bytes `offset..offset + len` of every buffer.
+    ///
+    /// # Safety
+    /// `sources` has as many pointers as the kernel takes, each readable at those bytes; `dest` is writable there
+    /// (unless the kernel is a zero test) and disjoint from every source, or equal to `sources[0]`. The kernel's
+    /// promises hold, and its tier is legal on this CPU.
+    #[inline(always)]
+    pub(super) unsafe fn call(&self, dest: *mut u8, sources: &[*const u8], offset: usize, len: usize) -> u64 {
+        if let [_] = *self.driver.groups {
+            // SAFETY: the caller's contract is that of the only program.
+            return unsafe { (self.passes[0].0)(dest, sources.as_ptr(), offset, len) };
+        }
+        // SAFETY: the same contract.
+        unsafe { self.call_grouped(dest, sources, offset, len) }
+    }
+
+    /// # Safety
+    /// As for [`Compiled::call`].
+    unsafe fn call_grouped(&self, dest: *mut u8, sources: &[*const u8], offset: usize, len: usize) -> u64 {
+        let block = self.driver.block.map_or(len, |block| block as usize).max(1);
+        for start in (0..len).step_by(block) {
+            let bytes = block.min(len - start);
+            for group in &self.driver.groups {
+                let (program, count) = self.passes[group.pass];
+                let first = usize::from(group.first);
+                let group = &sources[first..first + usize::from(count)];
+                // SAFETY: a group is a part of the sources and a block a part of the bytes that the caller vouches
+                // for. A destination equal to `sources[0]` is read by the first group before anything overwrites it.
+                unsafe { program(dest, group.as_ptr(), offset + start, bytes) };
+            }
+        }
+        0
+    }
+}
+
+#[cfg(not(feature = "jit"))]
+impl Compiled {
+    /// # Safety
+    /// Cannot be called: there is no value of this type.
+    pub(super) unsafe fn call(&self, _: *mut u8, _: &[*const u8], _: usize, _: usize) -> u64 {
+        match *self {}
+    }
+}
+
+#[cfg(feature = "jit")]
+impl fmt::Display for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} sources, ", self.tier, self.sources)?;
+        match (self.driver.groups.len(), self.driver.block) {
+            (1, _) => write!(f, "single pass")?,
+            (n, Some(block)) => write!(f, "{n} groups in blocks of {block} bytes")?,
+            (n, None) => write!(f, "{n} groups")?,
+        }
+        write!(f, ", compiled at run time")
+    }
+}
+
+#[cfg(not(feature = "jit"))]
+impl fmt::Display for Compiled {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {}
+    }
+}
+
+type Row = [AtomicPtr<Entry>; MAX_SOURCES + 1];
+/// By destination, by length class, by source count.
+static CACHE: [[Row; 3]; 3] = [const { [const { [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SOURCES + 1] }; 3] }; 3];
+
+/// What serves `sources` (1..=1024) buffers of `len` bytes.
+#[inline(always)]
+pub(super) fn get(destination: Destination, sources: usize, len: usize) -> &'static Entry {
+    let class = TUNING.length_class(sources, len);
+    let slot = &CACHE[destination as usize][class as usize][sources];
+    let known = slot.load(Ordering::Acquire);
+    if known.is_null() {
+        return make(slot, destination, class, sources);
+    }
+    // SAFETY: the only non-null pointers stored are to `PORTABLE` and to leaked boxes (see `make`), written before the
+    // Release half of the exchange that stored them.
+    unsafe { &*known }
+}
+
+#[cfg(feature = "jit")]
+#[cold]
+fn make(slot: &AtomicPtr<Entry>, destination: Destination, length: LengthClass, sources: usize) -> &'static Entry {
+    use super::kernel;
+
+    let options = XorOptions { destination, length, ..XorOptions::default() };
+    let compiled = XorSpec::with(sources, options).ok().map(|spec| kernel::publish_preferred(&spec));
+    let mine: *mut Entry = match compiled {
+        Some(Ok(compiled)) => Box::into_raw(Box::new(Entry(Some(compiled)))),
+        // Out of memory now is not out of memory for ever: serve this call and try again at the next.
+        Some(Err(super::Error::NoExecutableMemory(error))) if error.is_transient() => return &PORTABLE,
+        _ => ptr::from_ref(&PORTABLE).cast_mut(),
+    };
+    match slot.compare_exchange(ptr::null_mut(), mine, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: `mine` is `PORTABLE` or a box that is now leaked: valid for ever and never written again.
+        Ok(_) => unsafe { &*mine },
+        Err(winner) => {
+            if !ptr::eq(mine, &PORTABLE) {
+                // SAFETY: `mine` came from `Box::into_raw` and nobody else has seen it.
+                drop(unsafe { Box::from_raw(mine) });
+            }
+            // SAFETY: a failed exchange from null returns a pointer stored by a winner of this function.
+            unsafe { &*winner }
+        }
+    }
+}
+
+#[cfg(not(feature = "jit"))]
+fn make(slot: &AtomicPtr<Entry>, _: Destination, _: LengthClass, _: usize) -> &'static Entry {
+    slot.store(ptr::from_ref(&PORTABLE).cast_mut(), Ordering::Release);
+    &PORTABLE
+}
