@@ -59,6 +59,10 @@ pub fn entries() -> Result<Vec<Entry>, SpecErrors> {
         for sources in [14, 31, MAX_SOURCES] {
             add(format!("xor_{sources}_long_{tier}"), sources, long, tier)?;
         }
+        let short = XorOptions { length: LengthClass::Short, ..XorOptions::default() };
+        for sources in [6, 8, 11] {
+            add(format!("xor_{sources}_short_{tier}"), sources, short, tier)?;
+        }
         let no_head = XorOptions { head: Head::Off, ..XorOptions::default() };
         add(format!("xor_5_head_off_{tier}"), 5, no_head, tier)?;
         let pairwise = XorOptions { merge: Merge::Pairwise, ..XorOptions::default() };

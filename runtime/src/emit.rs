@@ -44,12 +44,7 @@ pub enum EmitError {
 /// # Errors
 /// [`EmitError`] on a fault of the program.
 pub fn assemble(program: &Program) -> Result<Code, EmitError> {
-    let mut out = Emitter {
-        ops: VecAssembler::new(0),
-        labels: Vec::new(),
-        pool: None,
-        buffer: Vec::with_capacity(16),
-    };
+    let mut out = Emitter { ops: VecAssembler::new(0), labels: Vec::new(), pool: None, buffer: Vec::with_capacity(16) };
     out.labels = (0..program.labels()).map(|_| out.ops.new_dynamic_label()).collect();
     for item in program.items() {
         match item {
@@ -83,7 +78,6 @@ struct Emitter {
     buffer: Vec<u8>,
 }
 
-
 impl Emitter {
     fn label(&self, label: Label) -> DynamicLabel {
         self.labels[label.number() as usize]
@@ -102,6 +96,8 @@ impl Emitter {
         }
     }
 
+    // dynasm converts every register number.
+    #[allow(clippy::useless_conversion)]
     fn scalar(&mut self, scalar: &Scalar) -> Result<(), EmitError> {
         let ops = &mut self.ops;
         // dynasm takes register numbers modulo 16; `Gpr` holds no other.
@@ -178,6 +174,7 @@ impl Emitter {
     }
 
     /// The forms with a memory operand, which is either `[base + displacement]` or `[base + index + displacement]`.
+    #[allow(clippy::useless_conversion)]
     fn memory(&mut self, scalar: &Scalar, mem: Mem) -> Result<(), EmitError> {
         let ops = &mut self.ops;
         let n = Gpr::number;
@@ -194,7 +191,9 @@ impl Emitter {
                 }
             }
             // rsp as an index means none.
-            Mem::Base { base, index: Some(index), displacement: d } if index.shift == 0 && index.register != Gpr::RSP => {
+            Mem::Base { base, index: Some(index), displacement: d }
+                if index.shift == 0 && index.register != Gpr::RSP =>
+            {
                 let (b, i) = (n(base), n(index.register));
                 match *scalar {
                     Scalar::Lea(a, _) => dynasm!(ops ; .arch x64 ; lea Rq(n(a)), [Rq(b) + Rq(i) + d]),

@@ -45,12 +45,13 @@ pub use kernel::{RawXor, XorKernel, generate, listings};
 
 use crate::reference::xor as reference;
 use cache::{Entry, Served};
-use pointers::with_pointers;
+use pointers::{FEW, Slot, gather_few, with_pointers};
 
 /// `dest = s0 ^ s1 ^ …`: the P parity of a stripe, or a lost block from the survivors and the parity.
 ///
 /// # Errors
 /// [`Error::NoSources`], [`Error::TooManySources`] (over 1024), [`Error::UnequalLengths`]; `dest` is then untouched.
+#[inline]
 pub fn parity(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
     into(dest, sources, Destination::Overwrite)
 }
@@ -59,6 +60,7 @@ pub fn parity(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
 ///
 /// # Errors
 /// As for [`parity`].
+#[inline]
 pub fn accumulate(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
     into(dest, sources, Destination::Accumulate)
 }
@@ -67,6 +69,7 @@ pub fn accumulate(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::UnequalLengths`]; `parity` is then untouched.
+#[inline]
 pub fn update(parity: &mut [u8], old: &[u8], new: &[u8]) -> Result<(), Error> {
     for (operand, buffer) in [(Operand::Old, old), (Operand::New, new)] {
         equal(operand, buffer.len(), Operand::Parity, parity.len())?;
@@ -124,6 +127,21 @@ pub fn parity_zero_extended(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Er
 
 #[inline(always)]
 fn into(dest: &mut [u8], sources: &[&[u8]], destination: Destination) -> Result<(), Error> {
+    let mut array = [const { Slot::uninit() }; FEW];
+    let len = dest.len();
+    if gather_few(&mut array, sources, len)
+        && let Some(program) = cache::direct(destination, sources.len(), len)
+    {
+        // SAFETY: as in `into_any`, with the first `sources.len()` pointers of `array`, all of which are written.
+        unsafe { program(dest.as_mut_ptr(), array.as_ptr().cast(), 0, len) };
+        return Ok(());
+    }
+    into_any(dest, sources, destination)
+}
+
+/// The first call for a source count, many sources, several groups, portable code, and every error.
+#[inline(never)]
+fn into_any(dest: &mut [u8], sources: &[&[u8]], destination: Destination) -> Result<(), Error> {
     let len = dest.len();
     with_pointers(sources, len, Operand::Source, Operand::Dest, |pointers| {
         match cache::get(destination, sources.len(), len).served() {

@@ -81,29 +81,7 @@ impl Inst {
         operands: &[Operand],
         masking: Option<Masking>,
     ) -> Result<Inst, AsmError> {
-        let misfit = |slot: usize| AsmError::Operand { mnemonic: row.mnemonic, slot };
-        if !row.widths.contains(width) {
-            return Err(AsmError::Width { mnemonic: row.mnemonic, width });
-        }
-        if operands.len() != row.slots.len() {
-            return Err(misfit(operands.len().min(row.slots.len())));
-        }
-        let registers = if row.encoding == Encoding::Evex { 32 } else { 16 };
-        for (i, (operand, slot)) in operands.iter().zip(row.slots).enumerate() {
-            let fits = match (operand, slot.class) {
-                (Operand::Mem(mem), _) => {
-                    slot.field == Field::Rm && row.memory != MemRule::RegisterOnly && legal_address(mem)
-                }
-                (_, _) if slot.field == Field::Rm && row.memory == MemRule::MemoryOnly => false,
-                (Operand::Vector(v), Class::Vector | Class::Xmm) => v.number() < registers,
-                (Operand::Gpr(r), Class::Gpr32 | Class::Gpr64) => *r != Gpr::RSP,
-                (Operand::Mask(_), Class::Mask) | (Operand::Imm(_), Class::Imm8) => true,
-                _ => false,
-            };
-            if !fits {
-                return Err(misfit(i));
-            }
-        }
+        check(row, width, operands)?;
         if let Some(Masking { mask, zeroing }) = masking
             && (row.element == 0 || mask.number() == 0 || (zeroing && !row.zeroing))
         {
@@ -114,9 +92,15 @@ impl Inst {
         Ok(inst)
     }
 
-    /// The choice an assembler makes: the sources of a commutative VEX instruction are swapped where that allows
-    /// the two-byte prefix.
+    /// The choices an assembler makes: VEX where the operands allow it, and the sources of a commutative VEX
+    /// instruction swapped where that allows the two-byte prefix.
     fn canonicalise(&mut self) {
+        if let Some(vex) = self.row.vex_form
+            && self.masking.is_none()
+            && check(vex, self.width, &self.operands).is_ok()
+        {
+            self.row = vex;
+        }
         let row = self.row;
         if row.encoding != Encoding::Vex || !row.commutative || !row.two_byte_vex() {
             return;
@@ -167,6 +151,34 @@ impl Inst {
         let shorter = self.row.encoding == Encoding::Evex && self.width != Width::W512 && !self.row.scalar;
         if shorter { self.row.features.with(Feature::Avx512Vl) } else { self.row.features }
     }
+}
+
+/// Whether `row` has a form of `width` whose slots take `operands`.
+fn check(row: &Row, width: Width, operands: &[Operand]) -> Result<(), AsmError> {
+    let misfit = |slot: usize| AsmError::Operand { mnemonic: row.mnemonic, slot };
+    if !row.widths.contains(width) {
+        return Err(AsmError::Width { mnemonic: row.mnemonic, width });
+    }
+    if operands.len() != row.slots.len() {
+        return Err(misfit(operands.len().min(row.slots.len())));
+    }
+    let registers = if row.encoding == Encoding::Evex { 32 } else { 16 };
+    for (i, (operand, slot)) in operands.iter().zip(row.slots).enumerate() {
+        let fits = match (operand, slot.class) {
+            (Operand::Mem(mem), _) => {
+                slot.field == Field::Rm && row.memory != MemRule::RegisterOnly && legal_address(mem)
+            }
+            (_, _) if slot.field == Field::Rm && row.memory == MemRule::MemoryOnly => false,
+            (Operand::Vector(v), Class::Vector | Class::Xmm) => v.number() < registers,
+            (Operand::Gpr(r), Class::Gpr32 | Class::Gpr64) => *r != Gpr::RSP,
+            (Operand::Mask(_), Class::Mask) | (Operand::Imm(_), Class::Imm8) => true,
+            _ => false,
+        };
+        if !fits {
+            return Err(misfit(i));
+        }
+    }
+    Ok(())
 }
 
 fn legal_address(mem: &Mem) -> bool {

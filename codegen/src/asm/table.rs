@@ -177,6 +177,8 @@ pub struct Row {
     pub commutative: bool,
     /// Whether the instruction has no vector length (it then does not need AVX512VL at 128 bits).
     pub scalar: bool,
+    /// For EVEX, the VEX row of the same mnemonic if there is one: assemblers take it where the operands allow.
+    pub vex_form: Option<&'static Row>,
     /// What a CPU must have (AVX512VL below 512 bits is added by the instruction).
     pub features: FeatureSet,
 }
@@ -205,6 +207,7 @@ impl Row {
             zeroing: false,
             commutative: false,
             scalar: false,
+            vex_form: None,
             features: FeatureSet::of(&[feature]),
         }
     }
@@ -244,6 +247,9 @@ impl Row {
     }
     const fn zeroing(self) -> Row {
         Row { zeroing: true, ..self }
+    }
+    const fn vex_form(self, row: &'static Row) -> Row {
+        Row { vex_form: Some(row), ..self }
     }
     const fn needs(self, feature: Feature) -> Row {
         Row { features: self.features.with(feature), ..self }
@@ -391,7 +397,7 @@ rows! {
     /// Unaligned store, masked by the byte.
     VMOVDQU8_STORE = Row::evex("vmovdqu8", F2, M0F, 0x7F, STORE).memory_only().element(1).needs(Feature::Avx512Bw);
     /// Non-temporal store.
-    VMOVNTDQ_EVEX = Row::evex("vmovntdq", P66, M0F, 0xE7, STORE).memory_only().vector_alignment();
+    VMOVNTDQ_EVEX = Row::evex("vmovntdq", P66, M0F, 0xE7, STORE).memory_only().vector_alignment().vex_form(&VMOVNTDQ);
     /// XOR.
     VPXORQ = Row::evex("vpxorq", P66, M0F, 0xEF, THREE).w1().element(8).zeroing().commutative();
     /// OR.
@@ -401,7 +407,9 @@ rows! {
     /// Mask of the elements that have a bit in common.
     VPTESTMQ = Row::evex("vptestmq", P66, M0F38, 0x27, TEST_TO_MASK).w1().element(8).commutative();
     /// Move from a general-purpose register.
-    VMOVQ_FROM_GPR_EVEX = Row::evex("vmovq", P66, M0F, 0x6E, XMM_FROM_64).w1().scalar(8).register_only();
+    VMOVQ_FROM_GPR_EVEX = Row::evex("vmovq", P66, M0F, 0x6E, XMM_FROM_64)
+        .w1().scalar(8).register_only().vex_form(&VMOVQ_FROM_GPR);
     /// Move to a general-purpose register.
-    VMOVQ_TO_GPR_EVEX = Row::evex("vmovq", P66, M0F, 0x7E, XMM_TO_64).w1().scalar(8).register_only();
+    VMOVQ_TO_GPR_EVEX = Row::evex("vmovq", P66, M0F, 0x7E, XMM_TO_64)
+        .w1().scalar(8).register_only().vex_form(&VMOVQ_TO_GPR);
 }

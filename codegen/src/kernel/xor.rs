@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! for each region, while its bound holds:
-//!     for each operand (the destination first if it is accumulated into):
-//!         for each vector of the turn:
+//!     for each vector of the turn:
+//!         for each operand (the destination first if it is accumulated into):
 //!             fold it into the vector's accumulator
-//!     store the accumulators (or collect their bits, for a zero test)
+//!         store the accumulator (or collect its bits, for a zero test)
 //! ```
 //!
 //! 1. Pointers are moved to the buffers' ends, so that one index both addresses every buffer and counts.
 //! 2. The index is biased by a turn: the loop's own `add` sets the flags that say whether another turn fits.
-//! 3. Operands are the outer loop: the loads of one pointer follow each other, and each accumulator waits longest.
+//! 3. Where pointers must be brought back for use, the two inner loops are exchanged: each is brought back once a turn.
 //! 4. The head works at the *aligned-down* position with the leading bytes masked off, so that buffers congruent to
 //!    the destination are aligned from the first vector on.
 
@@ -24,7 +24,7 @@ use core::ops::Range;
 use super::contract::{Access, Buffer, Contract};
 use crate::asm::ops::{At, Ops};
 use crate::asm::{AsmError, Condition, Gpr, Label, Mask, Mem, Program, Scalar, Vector};
-use crate::plan::xor::{Counting, Fold, Home, PlanError, Temp, XorPass, XorPlan, XorTuning, plan};
+use crate::plan::xor::{Counting, Fold, Home, Order, PlanError, Temp, XorPass, XorPlan, XorTuning, plan};
 use crate::plan::{Bound, Part, Region, Role};
 use crate::spec::{Destination, Store, XorSpec};
 use crate::target::Tier;
@@ -248,6 +248,7 @@ impl Lowering<'_> {
                 self.advance(bytes);
                 self.scalar(Scalar::Branch(Condition::NotEqual, top));
                 self.ops.b.span(region, start, bytes as u32, inner);
+                return;
             }
             (_, Bound::AtLeast(_)) => {
                 // At least `bytes` remain while index <= turn - bytes.
@@ -301,17 +302,26 @@ impl Lowering<'_> {
             (Destination::ZeroTest, Some(Home::Gpr(first))) => *first,
             _ => DEST,
         };
+        // Where a pointer must be brought back first, the mask is made before it is known to be needed.
+        let early = pass.temps.iter().all(|t| t.parked.is_none());
         self.with_temps(2, |s, t| {
             s.scalar(Scalar::Lea(t[0], Mem::indexed(base, position, 0)));
             s.scalar(Scalar::AndImm(t[0], vector - 1));
+            if early {
+                s.scalar(Scalar::Branch(Condition::Equal, aligned));
+            }
             s.scalar(Scalar::Sub(pass.index, t[0]));
             if pass.counting == Counting::Forward {
                 s.scalar(Scalar::Sub(position, t[0]));
             }
             s.ops.mask_from(mask, t[1], t[0]);
-            s.scalar(Scalar::Test(t[0]));
+            if !early {
+                s.scalar(Scalar::Test(t[0]));
+            }
         });
-        self.scalar(Scalar::Branch(Condition::Equal, aligned));
+        if !early {
+            self.scalar(Scalar::Branch(Condition::Equal, aligned));
+        }
     }
 
     /// Runs `f` with `count` registers that may be clobbered; pointers among them are parked meanwhile.
@@ -350,30 +360,43 @@ impl Lowering<'_> {
         At { mem: Mem::indexed(pointer, self.position(), displacement), aligned: self.pass.aligned }
     }
 
-    /// Folds one operand into the turn's accumulators.
-    fn fold(&mut self, fold: Fold, pointer: Gpr, region: Region) {
+    /// Folds one operand into the accumulators of some of the turn's vectors.
+    fn fold(&mut self, fold: Fold, pointer: Gpr, part: Part, vectors: Range<u32>) {
         let pass = self.pass;
-        for j in 0..region.unroll {
+        for j in vectors {
             let at = self.at(pointer, j);
             let acc = pass.accumulators[j as usize];
-            let waiting = |j: u32| pass.temporaries.get(j as usize).copied().unwrap_or(acc);
+            let waiting = pass.temporaries.get(j as usize).copied().unwrap_or(acc);
             match fold {
-                Fold::Load => self.ops.load(acc, at, region.part),
-                Fold::LoadTemporary => self.ops.load(waiting(j), at, region.part),
-                Fold::Xor => self.ops.xor(acc, at, region.part),
-                Fold::Ternary => self.ops.xor3(acc, waiting(j), at, region.part),
+                Fold::Load => self.ops.load(acc, at, part),
+                Fold::LoadTemporary => self.ops.load(waiting, at, part),
+                Fold::Xor => self.ops.xor(acc, at, part),
+                Fold::Ternary => self.ops.xor3(acc, waiting, at, part),
             }
         }
     }
 
-    /// One turn: folds every operand, then stores or collects. Returns the loop over sources, if there is one.
+    /// One turn, in the plan's order. Returns the loop over sources, if there is one.
     fn body(&mut self, region: Region) -> Option<(Range<usize>, u32)> {
+        match self.pass.order {
+            Order::Operands => self.vectors(region.part, 0..region.unroll),
+            Order::Vectors => {
+                for j in 0..region.unroll {
+                    self.vectors(region.part, j..j + 1);
+                }
+                None
+            }
+        }
+    }
+
+    /// Folds every operand of some of the turn's vectors, then stores or collects them.
+    fn vectors(&mut self, part: Part, vectors: Range<u32>) -> Option<(Range<usize>, u32)> {
         let pass = self.pass;
         let mut folds = pass.folds.iter().copied();
         if pass.destination == Destination::Accumulate
             && let Some(fold) = folds.next()
         {
-            self.fold(fold, DEST, region);
+            self.fold(fold, DEST, part, vectors.clone());
         }
         let mut temps = pass.pointer_temps.into_iter().cycle();
         for (home, fold) in pass.homes.iter().zip(folds) {
@@ -391,16 +414,16 @@ impl Lowering<'_> {
                     register
                 }
             };
-            self.fold(fold, pointer, region);
+            self.fold(fold, pointer, part, vectors.clone());
         }
-        let inner = self.rolled(region);
-        for j in 0..region.unroll {
+        let inner = self.rolled(part, vectors.clone());
+        for j in vectors {
             let acc: Vector = pass.accumulators[j as usize];
             match pass.collected {
                 Some(collected) => self.ops.or(collected, acc),
                 None => {
                     let at = self.at(DEST, j);
-                    self.ops.store(at, acc, region.part, pass.store == Store::NonTemporal);
+                    self.ops.store(at, acc, part, pass.store == Store::NonTemporal);
                 }
             }
         }
@@ -408,7 +431,7 @@ impl Lowering<'_> {
     }
 
     /// The loop over the sources whose pointers are reloaded, two a turn.
-    fn rolled(&mut self, region: Region) -> Option<(Range<usize>, u32)> {
+    fn rolled(&mut self, part: Part, vectors: Range<u32>) -> Option<(Range<usize>, u32)> {
         let rolled = self.pass.rolled.as_ref()?;
         self.scalar(Scalar::Lea(SLOT, Mem::base(ARRAY, i32::from(rolled.first) * 8)));
         let top = self.ops.b.here();
@@ -417,8 +440,8 @@ impl Lowering<'_> {
         self.scalar(Scalar::Load(p, Mem::base(SLOT, 0)));
         self.scalar(Scalar::Load(q, Mem::base(SLOT, 8)));
         self.scalar(Scalar::AddImm(SLOT, 16));
-        self.fold(rolled.folds[0], p, region);
-        self.fold(rolled.folds[1], q, region);
+        self.fold(rolled.folds[0], p, part, vectors.clone());
+        self.fold(rolled.folds[1], q, part, vectors);
         self.scalar(Scalar::Cmp(SLOT, SLOT_END));
         self.scalar(Scalar::Branch(Condition::NotEqual, top));
         Some((start..self.ops.b.position(), rolled.turns.into()))

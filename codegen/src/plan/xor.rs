@@ -13,23 +13,29 @@ use crate::target::Target;
 /// Thresholds of the XOR plan. The defaults are measured; `docs/design.md` says what each one gains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct XorTuning {
-    /// Vectors a turn while every pointer is in a general-purpose register.
-    pub unroll: u8,
-    /// Vectors a turn while some pointers are parked in vector registers.
-    pub unroll_parked: u8,
-    /// Vectors a turn when pointers are reloaded.
-    pub unroll_reload: u8,
-    /// The most sources whose pointers are kept in registers, parked ones included.
+    /// Vectors a turn in the order of [`Order::Vectors`].
+    pub unroll_vectors: u8,
+    /// Vectors a turn in the order of [`Order::Operands`]; fewer where the registers do not suffice.
+    pub unroll_operands: u8,
+    /// The most sources whose pointers are kept in registers, those parked in vector registers included.
     pub resident_sources: u16,
-    /// The most sources for which one plan serves every length.
+    /// The most sources for which one plan serves every length: with the destination they are few enough for the
+    /// first-level cache to hold a line of each, wherever the buffers start.
     pub any_length_sources: u16,
-    /// Where the length class goes from short to long, in bytes, for more sources than fit general-purpose
-    /// registers.
-    pub long_from: usize,
-    /// Bytes of the destination that a long grouped kernel finishes before it goes on.
-    pub block: u32,
+    /// The most sources that go vector by vector while all of them fit the first-level cache.
+    pub vectors_sources: u16,
+    /// Total bytes of the sources up to which that many go vector by vector.
+    pub vectors_bytes: usize,
+    /// Total bytes of the sources up to which more sources do.
+    pub vectors_bytes_many: usize,
+    /// The most sources whose pointers fit general-purpose registers: no more than that are ever grouped.
+    pub single_pass_sources: u16,
+    /// The length from which more sources than that are taken in groups.
+    pub grouped_from: usize,
     /// The most sources of a group.
     pub group: u16,
+    /// Bytes of the destination that all groups finish before the next block: it stays in the second-level cache.
+    pub block: u32,
     /// The length from which an unaligned destination is worth a masked head.
     pub head_from: u32,
 }
@@ -37,25 +43,40 @@ pub struct XorTuning {
 impl XorTuning {
     /// The tuning in use when nothing else is said.
     pub const DEFAULT: XorTuning = XorTuning {
-        unroll: 4,
-        unroll_parked: 2,
-        unroll_reload: 8,
+        unroll_vectors: 4,
+        unroll_operands: 8,
         resident_sources: 23,
-        any_length_sources: 13,
-        long_from: 64 * 1024,
-        block: 4096,
+        any_length_sources: 5,
+        vectors_sources: 8,
+        vectors_bytes: 32 * 1024,
+        vectors_bytes_many: 8 * 1024,
+        single_pass_sources: 13,
+        grouped_from: 256 * 1024,
         group: 12,
+        block: 64 * 1024,
         head_from: 512,
     };
 
-    /// The length class whose plan is best for `sources` buffers of `len` bytes.
+    /// The length class whose plan is best for `sources` (at most 1024) buffers of `len` bytes.
     pub const fn length_class(&self, sources: usize, len: usize) -> LengthClass {
-        if sources <= self.any_length_sources as usize {
-            LengthClass::Any
-        } else if len < self.long_from {
-            LengthClass::Short
+        let short = if sources <= self.any_length_sources as usize {
+            return LengthClass::Any;
+        } else if sources <= self.vectors_sources as usize {
+            len.saturating_mul(sources) <= self.vectors_bytes
+        } else if sources <= self.single_pass_sources as usize {
+            len.saturating_mul(sources) <= self.vectors_bytes_many
         } else {
-            LengthClass::Long
+            len < self.grouped_from
+        };
+        if short { LengthClass::Short } else { LengthClass::Long }
+    }
+
+    /// The order of a turn when every pointer is in a general-purpose register.
+    const fn order(&self, sources: usize, length: LengthClass) -> Order {
+        match length {
+            LengthClass::Short => Order::Vectors,
+            LengthClass::Any if sources <= self.any_length_sources as usize => Order::Vectors,
+            LengthClass::Any | LengthClass::Long => Order::Operands,
         }
     }
 }
@@ -101,6 +122,15 @@ pub enum Counting {
     Forward,
 }
 
+/// The order of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Vector by vector: every operand of the first, its store, then the next.
+    Vectors,
+    /// Operand by operand: the first of every vector, then the next; stores last.
+    Operands,
+}
+
 /// A general-purpose register that a head or tail may clobber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Temp {
@@ -144,6 +174,8 @@ pub struct XorPass {
     pub homes: Vec<Home>,
     /// How the position is kept.
     pub counting: Counting,
+    /// The order of a turn.
+    pub order: Order,
     /// The index, or the biased count.
     pub index: Gpr,
     /// Where the index waits while pointers are loaded through its register.
@@ -255,7 +287,7 @@ pub fn plan(spec: &XorSpec, target: &'static Target, tuning: &XorTuning) -> Resu
         Strategy::Single => (vec![sources], None),
         Strategy::Grouped(size) => (greedy(sources, u16::from(size)), None),
         Strategy::Auto => {
-            let long = options.length == LengthClass::Long && sources > tuning.any_length_sources;
+            let long = options.length == LengthClass::Long && sources > tuning.single_pass_sources;
             let one_pass = options.destination == Destination::ZeroTest || options.store == Store::NonTemporal;
             if long && !one_pass {
                 (balanced(sources, tuning.group), Some(tuning.block))
@@ -345,17 +377,25 @@ fn pass(spec: &XorSpec, small: bool, target: &'static Target, tuning: &XorTuning
     let parked = !reload && sources > in_gprs;
     let operands = sources + usize::from(accumulate);
 
-    let unroll = usize::from(options.unroll.unwrap_or(match () {
-        () if small && ternary => {
+    // Pointers that are not in registers are brought back once a turn; the Linux loops go by operands, too.
+    let order = if small || parked || reload { Order::Operands } else { tuning.order(sources, options.length) };
+    let unroll = usize::from(options.unroll.unwrap_or_else(|| match order {
+        Order::Operands if small && ternary => {
             if operands <= 3 {
                 2
             } else {
                 1
             }
         }
-        () if reload => tuning.unroll_reload,
-        () if parked => tuning.unroll_parked,
-        () => tuning.unroll,
+        Order::Operands if small => tuning.unroll_vectors,
+        Order::Operands => {
+            // As many as fit beside the parked pointers, the scratch register and the bits of a zero test.
+            let lanes = if parked { sources - POINTERS.len() } else { 0 };
+            let each = if ternary { 2 } else { 1 };
+            let fitting = |n: &u8| usize::from(*n) * each + lanes + 2 <= usize::from(target.vectors);
+            [8, 4, 2, 1].into_iter().filter(|n| *n <= tuning.unroll_operands).find(fitting).unwrap_or(1)
+        }
+        Order::Vectors => tuning.unroll_vectors,
     }));
     let turn = unroll as u32 * target.vector_bytes;
 
@@ -470,6 +510,7 @@ fn pass(spec: &XorSpec, small: bool, target: &'static Target, tuning: &XorTuning
         rolled,
         homes,
         counting,
+        order,
         index,
         index_parked,
         end,
@@ -509,10 +550,11 @@ impl fmt::Display for XorPass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "pass srcs={} destination={} counting={:?} unroll={}",
+            "pass srcs={} destination={} counting={:?} order={:?} unroll={}",
             self.sources,
             self.destination,
             self.counting,
+            self.order,
             self.accumulators.len()
         )?;
         let count = |is: fn(&Home) -> bool| self.homes.iter().filter(|h| is(h)).count();

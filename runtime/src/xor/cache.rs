@@ -33,7 +33,6 @@ pub(super) enum Served {
 }
 
 impl Entry {
-    #[inline(always)]
     pub(super) fn served(&'static self) -> Served {
         self.0.as_ref().map_or(Served::Portable, Served::Kernel)
     }
@@ -56,17 +55,24 @@ pub(crate) enum Compiled {}
 
 #[cfg(feature = "jit")]
 impl Compiled {
+    /// The program that does everything in one call, if there is one.
+    pub(super) fn only_program(&self) -> Option<RawXor> {
+        match (&*self.driver.groups, &*self.passes) {
+            ([_], [(program, _)]) => Some(*program),
+            _ => None,
+        }
+    }
+
     /// Runs the kernel over bytes `offset..offset + len` of every buffer.
     ///
     /// # Safety
     /// `sources` has as many pointers as the kernel takes, each readable at those bytes; `dest` is writable there
     /// (unless the kernel is a zero test) and disjoint from every source, or equal to `sources[0]`. The kernel's
     /// promises hold, and its tier is legal on this CPU.
-    #[inline(always)]
     pub(super) unsafe fn call(&self, dest: *mut u8, sources: &[*const u8], offset: usize, len: usize) -> u64 {
-        if let [_] = *self.driver.groups {
+        if let Some(program) = self.only_program() {
             // SAFETY: the caller's contract is that of the only program.
-            return unsafe { (self.passes[0].0)(dest, sources.as_ptr(), offset, len) };
+            return unsafe { program(dest, sources.as_ptr(), offset, len) };
         }
         // SAFETY: the same contract.
         unsafe { self.call_grouped(dest, sources, offset, len) }
@@ -120,15 +126,32 @@ impl fmt::Display for Compiled {
     }
 }
 
-type Row = [AtomicPtr<Entry>; MAX_SOURCES + 1];
+type Row<T> = [AtomicPtr<T>; MAX_SOURCES + 1];
 /// By destination, by length class, by source count.
-static CACHE: [[Row; 3]; 3] = [const { [const { [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SOURCES + 1] }; 3] }; 3];
+type Table<T> = [[Row<T>; 3]; 3];
+
+const fn empty<T>() -> Table<T> {
+    [const { [const { [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SOURCES + 1] }; 3] }; 3]
+}
+
+/// What serves each source count, once it is known.
+static ENTRIES: Table<Entry> = empty();
+/// The entry of a kernel that is a single program: what a call needs, in one load.
+static DIRECT: Table<()> = empty();
+
+/// The program that alone serves `sources` (1..=1024) buffers of `len` bytes, if it is compiled.
+#[inline(always)]
+pub(super) fn direct(destination: Destination, sources: usize, len: usize) -> Option<RawXor> {
+    let class = TUNING.length_class(sources, len);
+    let known = DIRECT[destination as usize][class as usize][sources].load(Ordering::Acquire);
+    // SAFETY: a null pointer is `None`; the only others stored are entries of that type, see `make`.
+    unsafe { core::mem::transmute::<*mut (), Option<RawXor>>(known) }
+}
 
 /// What serves `sources` (1..=1024) buffers of `len` bytes.
-#[inline(always)]
 pub(super) fn get(destination: Destination, sources: usize, len: usize) -> &'static Entry {
     let class = TUNING.length_class(sources, len);
-    let slot = &CACHE[destination as usize][class as usize][sources];
+    let slot = &ENTRIES[destination as usize][class as usize][sources];
     let known = slot.load(Ordering::Acquire);
     if known.is_null() {
         return make(slot, destination, class, sources);
@@ -152,8 +175,15 @@ fn make(slot: &AtomicPtr<Entry>, destination: Destination, length: LengthClass, 
         _ => ptr::from_ref(&PORTABLE).cast_mut(),
     };
     match slot.compare_exchange(ptr::null_mut(), mine, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: `mine` is `PORTABLE` or a box that is now leaked: valid for ever and never written again.
-        Ok(_) => unsafe { &*mine },
+        Ok(_) => {
+            // SAFETY: `mine` is `PORTABLE` or a box that is now leaked: valid for ever and never written again.
+            let entry = unsafe { &*mine };
+            if let Some(program) = entry.0.as_ref().and_then(Compiled::only_program) {
+                let direct = &DIRECT[destination as usize][length as usize][sources];
+                direct.store(program as *mut (), Ordering::Release);
+            }
+            entry
+        }
         Err(winner) => {
             if !ptr::eq(mine, &PORTABLE) {
                 // SAFETY: `mine` came from `Box::into_raw` and nobody else has seen it.

@@ -7,14 +7,15 @@ use core::fmt;
 
 use lanesmith_codegen::kernel::xor::{Lowered, compile};
 use lanesmith_codegen::listing::listing;
+use lanesmith_codegen::plan::xor::XorTuning;
 use lanesmith_codegen::spec::{Destination, XorSpec};
 use lanesmith_codegen::target::Tier;
 
-pub use super::cache::RawXor;
+use super::TUNING;
 use super::cache::Compiled;
+pub use super::cache::RawXor;
 use super::error::{Error, Operand};
 use super::pointers::with_pointers;
-use super::TUNING;
 use crate::arena::Arena;
 use crate::cpu::{Cpu, XOR};
 use crate::emit::{Code, assemble};
@@ -62,10 +63,18 @@ impl XorKernel {
     /// As for [`XorKernel::compile`], and [`Error::IllegalTier`] if this CPU cannot run the tier or the environment
     /// forbids it.
     pub fn compile_for(spec: &XorSpec, tier: Tier) -> Result<XorKernel, Error> {
+        XorKernel::compile_tuned(spec, tier, &TUNING)
+    }
+
+    /// Compiles `spec` for `tier` with other thresholds than the default ones: for tuning and for benchmarks.
+    ///
+    /// # Errors
+    /// As for [`XorKernel::compile_for`].
+    pub fn compile_tuned(spec: &XorSpec, tier: Tier, tuning: &XorTuning) -> Result<XorKernel, Error> {
         if Cpu::get().choose(&XOR).next_legal_at_or_below(tier) != Some(tier) {
             return Err(Error::IllegalTier { tier });
         }
-        let (lowered, codes) = generate(spec, tier)?;
+        let (lowered, codes) = generate_tuned(spec, tier, tuning)?;
         let compiled = publish(spec, tier, &lowered, &codes)?;
         Ok(XorKernel { spec: *spec, tier, lowered, codes, compiled })
     }
@@ -158,10 +167,7 @@ impl XorKernel {
     /// The machine code's entry if the plan is a single pass: for benchmarks and for callers that check by themselves.
     /// The contract is in the [listing](XorKernel::listing).
     pub fn entry(&self) -> Option<RawXor> {
-        match *self.compiled.passes {
-            [(entry, _)] if self.compiled.driver.groups.len() == 1 => Some(entry),
-            _ => None,
-        }
+        self.compiled.only_program()
     }
 
     /// The specification.
@@ -201,15 +207,13 @@ impl XorKernel {
     fn promises(&self, dest: Option<*mut u8>, sources: &[*const u8], offset: usize, len: usize) -> Result<(), Error> {
         let options = self.spec.options();
         let multiple = options.multiple_of;
-        if multiple > 1 && (len == 0 || len % multiple as usize != 0) {
+        if multiple > 1 && (len == 0 || !len.is_multiple_of(multiple as usize)) {
             return Err(Error::NotMultiple { len, promised: multiple });
         }
         let promised = options.aligned;
         if promised > 1 {
             let buffers = dest.map(|d| (Operand::Dest, d.cast_const())).into_iter();
-            for (operand, pointer) in
-                buffers.chain(sources.iter().enumerate().map(|(i, s)| (Operand::Source(i), *s)))
-            {
+            for (operand, pointer) in buffers.chain(sources.iter().enumerate().map(|(i, s)| (Operand::Source(i), *s))) {
                 if pointer.addr().wrapping_add(offset) % promised as usize != 0 {
                     return Err(Error::Misaligned { operand, offset, promised });
                 }
@@ -229,9 +233,8 @@ impl fmt::Debug for XorKernel {
 pub fn listings(lowered: &Lowered, codes: &[Code]) -> String {
     let plan = format!("{}", lowered.plan);
     let parts = lowered.programs.iter().zip(&lowered.contracts).zip(codes);
-    let parts: Vec<String> = parts
-        .map(|((program, contract), code)| listing(&plan, program, contract, code.code_len))
-        .collect();
+    let parts: Vec<String> =
+        parts.map(|((program, contract), code)| listing(&plan, program, contract, code.code_len)).collect();
     parts.join("\n")
 }
 
@@ -240,7 +243,11 @@ pub fn listings(lowered: &Lowered, codes: &[Code]) -> String {
 /// # Errors
 /// [`Error::Compile`], [`Error::Emit`].
 pub fn generate(spec: &XorSpec, tier: Tier) -> Result<(Lowered, Vec<Code>), Error> {
-    let lowered = compile(spec, tier, &TUNING).map_err(Error::Compile)?;
+    generate_tuned(spec, tier, &TUNING)
+}
+
+fn generate_tuned(spec: &XorSpec, tier: Tier, tuning: &XorTuning) -> Result<(Lowered, Vec<Code>), Error> {
+    let lowered = compile(spec, tier, tuning).map_err(Error::Compile)?;
     let codes = lowered.programs.iter().map(assemble).collect::<Result<Vec<_>, _>>().map_err(Error::Emit)?;
     Ok((lowered, codes))
 }

@@ -8,12 +8,11 @@ use super::error::{Error, Operand};
 use super::{count, equal};
 
 /// Arrays of up to this many pointers are kept small, so that a short call touches little stack.
-const FEW: usize = 32;
+pub(super) const FEW: usize = 32;
 
-type Slot = MaybeUninit<*const u8>;
+pub(super) type Slot = MaybeUninit<*const u8>;
 
 /// Runs `f` with the pointers of `buffers`, after checking that there are 1 to 1024 and that each has `len` bytes.
-#[inline(always)]
 pub(super) fn with_pointers<R>(
     buffers: &[&[u8]],
     len: usize,
@@ -22,28 +21,25 @@ pub(super) fn with_pointers<R>(
     f: impl FnOnce(&[*const u8]) -> R,
 ) -> Result<R, Error> {
     count(buffers.len())?;
-    if buffers.len() <= FEW {
-        let mut array = [const { Slot::uninit() }; FEW];
-        gather(&mut array, buffers, len, name, expected).map(f)
-    } else {
-        let mut array = [const { Slot::uninit() }; MAX_SOURCES];
-        gather(&mut array, buffers, len, name, expected).map(f)
+    let mut array = [const { Slot::uninit() }; MAX_SOURCES];
+    let mut checked = 0;
+    for (slot, buffer) in array.iter_mut().zip(buffers) {
+        equal(name(checked), buffer.len(), expected, len)?;
+        slot.write(buffer.as_ptr());
+        checked += 1;
     }
+    // SAFETY: the loop has written the first `checked` elements.
+    Ok(f(unsafe { core::slice::from_raw_parts(array.as_ptr().cast(), checked) }))
 }
 
+/// The pointers of at most [`FEW`] buffers if each has `len` bytes; otherwise nothing, and the caller finds out why.
 #[inline(always)]
-fn gather<'a>(
-    array: &'a mut [Slot],
-    buffers: &[&[u8]],
-    len: usize,
-    name: fn(usize) -> Operand,
-    expected: Operand,
-) -> Result<&'a [*const u8], Error> {
-    let slots = &mut array[..buffers.len()];
-    for (i, (slot, buffer)) in slots.iter_mut().zip(buffers).enumerate() {
-        equal(name(i), buffer.len(), expected, len)?;
+pub(super) fn gather_few(array: &mut [Slot; FEW], buffers: &[&[u8]], len: usize) -> bool {
+    // No early exit: the loop has no branch that depends on data, and unrolls where the count is known.
+    let mut unequal = buffers.is_empty() | (buffers.len() > FEW);
+    for (slot, buffer) in array.iter_mut().zip(buffers) {
+        unequal |= buffer.len() != len;
         slot.write(buffer.as_ptr());
     }
-    // SAFETY: the loop has written every element of `slots`, which has as many as `buffers`.
-    Ok(unsafe { &*(&raw const *slots as *const [*const u8]) })
+    !unequal
 }
