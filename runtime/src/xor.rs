@@ -45,13 +45,12 @@ pub use kernel::{RawXor, XorKernel, generate, listings};
 
 use crate::reference::xor as reference;
 use cache::{Entry, Served};
-use pointers::{FEW, Slot, gather_few, with_pointers};
+use pointers::{FEW, Slot, few, with_pointers};
 
 /// `dest = s0 ^ s1 ^ …`: the P parity of a stripe, or a lost block from the survivors and the parity.
 ///
 /// # Errors
 /// [`Error::NoSources`], [`Error::TooManySources`] (over 1024), [`Error::UnequalLengths`]; `dest` is then untouched.
-#[inline]
 pub fn parity(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
     into(dest, sources, Destination::Overwrite)
 }
@@ -60,7 +59,6 @@ pub fn parity(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
 ///
 /// # Errors
 /// As for [`parity`].
-#[inline]
 pub fn accumulate(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
     into(dest, sources, Destination::Accumulate)
 }
@@ -69,7 +67,6 @@ pub fn accumulate(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::UnequalLengths`]; `parity` is then untouched.
-#[inline]
 pub fn update(parity: &mut [u8], old: &[u8], new: &[u8]) -> Result<(), Error> {
     for (operand, buffer) in [(Operand::Old, old), (Operand::New, new)] {
         equal(operand, buffer.len(), Operand::Parity, parity.len())?;
@@ -125,15 +122,14 @@ pub fn parity_zero_extended(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Er
     Ok(())
 }
 
-#[inline(always)]
 fn into(dest: &mut [u8], sources: &[&[u8]], destination: Destination) -> Result<(), Error> {
-    let mut array = [const { Slot::uninit() }; FEW];
     let len = dest.len();
-    if gather_few(&mut array, sources, len)
-        && let Some(program) = cache::direct(destination, sources.len(), len)
+    let mut array = [const { Slot::uninit() }; FEW];
+    if let Some(pointers) = few(&mut array, sources, len)
+        && let Some(program) = cache::direct(destination, pointers.len(), len)
     {
-        // SAFETY: as in `into_any`, with the first `sources.len()` pointers of `array`, all of which are written.
-        unsafe { program(dest.as_mut_ptr(), array.as_ptr().cast(), 0, len) };
+        // SAFETY: as in `into_any`.
+        unsafe { program(dest.as_mut_ptr(), pointers.as_ptr(), 0, len) };
         return Ok(());
     }
     into_any(dest, sources, destination)

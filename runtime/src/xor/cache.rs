@@ -43,11 +43,12 @@ static PORTABLE: Entry = Entry(None);
 /// Executable programs and how they are called.
 #[cfg(feature = "jit")]
 pub(crate) struct Compiled {
+    only_program: Option<RawXor>,
     /// One entry per pass of the plan, with its source count.
-    pub(super) passes: Box<[(RawXor, u16)]>,
-    pub(super) driver: Driver,
-    pub(super) sources: u16,
-    pub(super) tier: Tier,
+    passes: Box<[(RawXor, u16)]>,
+    driver: Driver,
+    sources: u16,
+    tier: Tier,
 }
 
 #[cfg(not(feature = "jit"))]
@@ -55,12 +56,17 @@ pub(crate) enum Compiled {}
 
 #[cfg(feature = "jit")]
 impl Compiled {
-    /// The program that does everything in one call, if there is one.
-    pub(super) fn only_program(&self) -> Option<RawXor> {
-        match (&*self.driver.groups, &*self.passes) {
+    pub(super) fn new(passes: Box<[(RawXor, u16)]>, driver: Driver, sources: u16, tier: Tier) -> Compiled {
+        let only_program = match (&*driver.groups, &*passes) {
             ([_], [(program, _)]) => Some(*program),
             _ => None,
-        }
+        };
+        Compiled { only_program, passes, driver, sources, tier }
+    }
+
+    /// The program that does everything in one call, if there is one.
+    pub(super) fn only_program(&self) -> Option<RawXor> {
+        self.only_program
     }
 
     /// Runs the kernel over bytes `offset..offset + len` of every buffer.
@@ -70,7 +76,7 @@ impl Compiled {
     /// (unless the kernel is a zero test) and disjoint from every source, or equal to `sources[0]`. The kernel's
     /// promises hold, and its tier is legal on this CPU.
     pub(super) unsafe fn call(&self, dest: *mut u8, sources: &[*const u8], offset: usize, len: usize) -> u64 {
-        if let Some(program) = self.only_program() {
+        if let Some(program) = self.only_program {
             // SAFETY: the caller's contract is that of the only program.
             return unsafe { program(dest, sources.as_ptr(), offset, len) };
         }

@@ -15,7 +15,7 @@ use super::TUNING;
 use super::cache::Compiled;
 pub use super::cache::RawXor;
 use super::error::{Error, Operand};
-use super::pointers::with_pointers;
+use super::pointers::{FEW, Slot, few, with_pointers};
 use crate::arena::Arena;
 use crate::cpu::{Cpu, XOR};
 use crate::emit::{Code, assemble};
@@ -46,6 +46,8 @@ pub struct XorKernel {
     lowered: Lowered,
     codes: Vec<Code>,
     compiled: Compiled,
+    /// The only program, if it has a destination and the specification promises nothing.
+    plain: Option<RawXor>,
 }
 
 impl XorKernel {
@@ -76,7 +78,10 @@ impl XorKernel {
         }
         let (lowered, codes) = generate_tuned(spec, tier, tuning)?;
         let compiled = publish(spec, tier, &lowered, &codes)?;
-        Ok(XorKernel { spec: *spec, tier, lowered, codes, compiled })
+        let options = spec.options();
+        let plain = options.destination != Destination::ZeroTest && options.aligned == 1 && options.multiple_of == 1;
+        let plain = compiled.only_program().filter(|_| plain);
+        Ok(XorKernel { spec: *spec, tier, lowered, codes, compiled, plain })
     }
 
     /// `dest = s0 ^ s1 ^ …` or `dest ^= s0 ^ s1 ^ …`, as the specification says.
@@ -86,6 +91,22 @@ impl XorKernel {
     /// [`Error::Misaligned`] or [`Error::NotMultiple`] where the specification promised otherwise. `dest` is then
     /// untouched.
     pub fn run(&self, dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
+        let len = dest.len();
+        let mut array = [const { Slot::uninit() }; FEW];
+        if let Some(program) = self.plain
+            && sources.len() == self.spec.sources()
+            && let Some(pointers) = few(&mut array, sources, len)
+        {
+            // SAFETY: as in `run_any`; there is no promise to check.
+            unsafe { program(dest.as_mut_ptr(), pointers.as_ptr(), 0, len) };
+            return Ok(());
+        }
+        self.run_any(dest, sources)
+    }
+
+    /// Many sources, several groups, promises, and every error.
+    #[inline(never)]
+    fn run_any(&self, dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
         self.checked(sources.len(), false)?;
         let len = dest.len();
         let dest = dest.as_mut_ptr();
@@ -206,6 +227,9 @@ impl XorKernel {
 
     fn promises(&self, dest: Option<*mut u8>, sources: &[*const u8], offset: usize, len: usize) -> Result<(), Error> {
         let options = self.spec.options();
+        if options.aligned == 1 && options.multiple_of == 1 {
+            return Ok(());
+        }
         let multiple = options.multiple_of;
         if multiple > 1 && (len == 0 || !len.is_multiple_of(multiple as usize)) {
             return Err(Error::NotMultiple { len, promised: multiple });
@@ -277,5 +301,5 @@ fn publish(spec: &XorSpec, tier: Tier, lowered: &Lowered, codes: &[Code]) -> Res
         passes.push((entry, pass.sources));
     }
     let sources = spec.sources() as u16;
-    Ok(Compiled { passes: passes.into_boxed_slice(), driver: lowered.plan.driver.clone(), sources, tier })
+    Ok(Compiled::new(passes.into_boxed_slice(), lowered.plan.driver.clone(), sources, tier))
 }
