@@ -3,12 +3,15 @@
 //! `cargo bench --bench xor -- [--sources 3,5,7] [--sizes 512,4096] [--overwrite] [--cold] [--rounds N]
 //! [--tier T] [--variant unroll=8,head=off]`
 //!
+//! `cargo bench --bench xor -- --latency`: how long the first call for a source count takes.
+//!
 //! Every row is checked against the reference first. Cycles are medians; `ratio` is paired with `linux-avx512` (or the
 //! widest Linux form that this CPU can run) of the same round, `limit` is the load-only loop's cycles over the row's.
 
 use std::env;
 use std::error::Error;
 use std::hint::black_box;
+use std::time::Instant;
 
 use lanesmith::codegen::plan::xor::XorTuning;
 use lanesmith::codegen::registry::linux_options;
@@ -201,7 +204,35 @@ fn compare(a: &Arguments, linux: Tier, n: usize, len: usize, layout: Layout) -> 
     Ok(())
 }
 
+/// The time from a source count never used before to its first result, and of the next call.
+fn latency() -> Result<(), Box<dyn Error>> {
+    let mut first = Vec::new();
+    let mut second = Vec::new();
+    let begun = Instant::now();
+    XorKernel::compile(&XorSpec::new(1)?)?;
+    println!("first kernel of the process: {:.1} us", begun.elapsed().as_secs_f64() * 1e6);
+    for n in 1..=64 {
+        let mut buffers = Buffers::new(n, 64, Layout::Staggered);
+        let (dest, sources) = buffers.dest_and_sources();
+        for times in [&mut first, &mut second] {
+            let begun = Instant::now();
+            xor::accumulate(dest, &sources)?;
+            times.push(begun.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+    for (name, times) in [("first", &mut first), ("second", &mut second)] {
+        let all: Vec<String> = times.iter().map(|t| format!("{t:.1}")).collect();
+        println!("{name} calls for 1..=64 sources, us: {}", all.join(" "));
+        times.sort_by(f64::total_cmp);
+        println!("{name} call: median {:.2} us, worst {:.2} us", times[times.len() / 2], times[times.len() - 1]);
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    if env::args().any(|a| a == "--latency") {
+        return latency();
+    }
     let mut a = arguments()?;
     let choice = Cpu::get().choose(&XOR);
     let legal: Vec<Tier> = choice.legal().collect();

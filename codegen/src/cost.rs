@@ -33,12 +33,6 @@ impl Cost {
         cost
     }
 
-    /// The cost of the region that covers the most bytes a turn: the main loop.
-    pub fn of_main_loop(program: &Program) -> Cost {
-        let main = program.spans().iter().max_by_key(|span| span.bytes);
-        main.map(|span| Cost::of(program, span)).unwrap_or_default()
-    }
-
     fn add(&mut self, program: &Program, items: Range<usize>, times: u32) {
         for item in &program.items()[items] {
             let (memory, control) = match item {

@@ -196,6 +196,7 @@ impl Emitter {
             {
                 let (b, i) = (n(base), n(index.register));
                 match *scalar {
+                    Scalar::Lea(a, _) if d == 0 => dynasm!(ops ; .arch x64 ; lea Rq(n(a)), [BYTE Rq(b) + Rq(i) + 0]),
                     Scalar::Lea(a, _) => dynasm!(ops ; .arch x64 ; lea Rq(n(a)), [Rq(b) + Rq(i) + d]),
                     Scalar::LoadByte(a, _) => dynasm!(ops ; .arch x64 ; movzx Rd(n(a)), BYTE [Rq(b) + Rq(i) + d]),
                     Scalar::LoadWord(a, _) => dynasm!(ops ; .arch x64 ; movzx Rd(n(a)), WORD [Rq(b) + Rq(i) + d]),

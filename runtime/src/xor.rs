@@ -166,13 +166,14 @@ fn equal(operand: Operand, len: usize, other: Operand, other_len: usize) -> Resu
     if len == other_len { Ok(()) } else { Err(Error::UnequalLengths { operand, len, other, other_len }) }
 }
 
-/// Which kernel serves so many sources of so many bytes; it is compiled if it was not.
+/// Which kernel serves so many sources of so many bytes: [`parity`] with [`Destination::Overwrite`], [`accumulate`], or
+/// [`check`] with [`Destination::ZeroTest`]. It is compiled if it was not.
 ///
 /// # Errors
 /// [`Error::NoSources`], [`Error::TooManySources`].
-pub fn describe(sources: usize, len: usize) -> Result<Description, Error> {
+pub fn describe(destination: Destination, sources: usize, len: usize) -> Result<Description, Error> {
     count(sources)?;
-    Ok(Description { sources, entry: cache::get(Destination::Overwrite, sources, len) })
+    Ok(Description { sources, entry: cache::get(destination, sources, len) })
 }
 
 /// What [`describe`] says; made to be displayed.

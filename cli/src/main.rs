@@ -1,0 +1,75 @@
+//! The `lanesmith` program: parity of files, the code of kernels, and a report about the CPU.
+//!
+//! Exit codes: 0 for success, 1 for a failure, 2 for arguments that make no sense, and 128 plus the signal's number
+//! after an interruption. A failure says what is wrong in one line on standard error.
+
+#[cfg(not(unix))]
+compile_error!("the lanesmith program needs the file operations of a Unix system; the library does not");
+
+mod args;
+mod cpu;
+mod emit;
+mod parity;
+mod signal;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command, EmitFamily};
+
+/// Anything that ends the program early.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Parity(#[from] parity::ParityError),
+    #[error(transparent)]
+    Emit(#[from] emit::EmitError),
+    #[error("standard output: {0}")]
+    Stdout(io::Error),
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Parity(e) => e.exit_code(),
+            Failure::Emit(e) => e.exit_code(),
+            Failure::Stdout(_) => 1,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            for line in failure.to_string().lines() {
+                // Not `eprintln!`, which panics when standard error is closed.
+                let _ = writeln!(io::stderr(), "lanesmith: {line}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), Failure> {
+    let said = match &args.command {
+        Command::Parity(args) => parity::run(args)?,
+        Command::Emit(args) => match &args.family {
+            EmitFamily::Xor(args) => emit::xor(args)?,
+        },
+        Command::Cpu(args) => cpu::report(args),
+    };
+    say(&said).map_err(Failure::Stdout)
+}
+
+/// Writes to standard output. A reader that has gone away, such as `head`, has what it wanted.
+fn say(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
