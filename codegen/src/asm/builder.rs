@@ -81,7 +81,7 @@ impl Builder {
     pub fn new(target: &'static Target) -> Builder {
         Builder {
             target,
-            items: Vec::new(),
+            items: Vec::with_capacity(256),
             pool: Pool::default(),
             spans: Vec::new(),
             labels: 0,

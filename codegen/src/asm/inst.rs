@@ -1,7 +1,5 @@
 //! One vector instruction: a table row with its operands, checked when it is built.
 
-use alloc::vec::Vec;
-
 use super::builder::AsmError;
 use super::mem::Mem;
 use super::reg::{Gpr, Mask, Vector, Width};
@@ -53,12 +51,16 @@ pub struct Masking {
     pub zeroing: bool,
 }
 
+/// No row has more operands.
+const MAX_OPERANDS: usize = 4;
+
 /// A vector instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inst {
     row: &'static Row,
     width: Width,
-    operands: Vec<Operand>,
+    /// The first `row.slots.len()` count; the others are always the same.
+    operands: [Operand; MAX_OPERANDS],
     masking: Option<Masking>,
 }
 
@@ -87,7 +89,8 @@ impl Inst {
         {
             return Err(AsmError::Masking { mnemonic: row.mnemonic });
         }
-        let mut inst = Inst { row, width, operands: operands.to_vec(), masking };
+        let mut inst = Inst { row, width, operands: [Operand::Imm(0); MAX_OPERANDS], masking };
+        inst.operands[..operands.len()].copy_from_slice(operands);
         inst.canonicalise();
         Ok(inst)
     }
@@ -97,7 +100,7 @@ impl Inst {
     fn canonicalise(&mut self) {
         if let Some(vex) = self.row.vex_form
             && self.masking.is_none()
-            && check(vex, self.width, &self.operands).is_ok()
+            && check(vex, self.width, self.operands()).is_ok()
         {
             self.row = vex;
         }
@@ -105,7 +108,7 @@ impl Inst {
         if row.encoding != Encoding::Vex || !row.commutative || !row.two_byte_vex() {
             return;
         }
-        if let [_, Operand::Vector(vvvv), Operand::Vector(rm)] = self.operands[..]
+        if let [_, Operand::Vector(vvvv), Operand::Vector(rm)] = *self.operands()
             && rm.number() >= 8
             && vvvv.number() < 8
         {
@@ -125,7 +128,7 @@ impl Inst {
 
     /// The operands in Intel order.
     pub fn operands(&self) -> &[Operand] {
-        &self.operands
+        &self.operands[..self.row.slots.len()]
     }
 
     /// The writemask, if any.
@@ -140,7 +143,7 @@ impl Inst {
 
     /// The memory operand and what becomes of it.
     pub fn memory(&self) -> Option<(Mem, Role)> {
-        self.operands.iter().zip(self.row.slots).find_map(|(o, s)| match o {
+        self.operands().iter().zip(self.row.slots).find_map(|(o, s)| match o {
             Operand::Mem(m) => Some((*m, s.role)),
             _ => None,
         })
