@@ -15,6 +15,7 @@ pub fn listing(asked: &str, program: &Program, contract: &Contract, code_len: us
     for line in asked.lines() {
         let _ = writeln!(out, "; {line}");
     }
+    let _ = writeln!(out, "; program: {}", program.name());
     let _ = writeln!(out, "; features: {}", program.features());
     for span in program.spans() {
         let _ = writeln!(out, "; turn of [{}]: {}", span.region, Cost::of(program, span));

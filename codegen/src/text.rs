@@ -89,7 +89,7 @@ pub fn inst(inst: &Inst, syntax: &Syntax<'_>) -> String {
             }
             Operand::Gpr(r) => write!(s, "{}", r.name(if slot.class == Class::Gpr64 { 64 } else { 32 })),
             Operand::Mask(k) => write!(s, "{k:?}"),
-            Operand::Imm(n) => write!(s, "{n}"),
+            Operand::Imm(n) => write!(s, "0x{n:02x}"),
             Operand::Mem(mem) => {
                 let bytes = match row.mem_bytes {
                     MemBytes::Vector => inst.width().bytes(),

@@ -11,4 +11,8 @@ pub mod emit;
 #[cfg(all(feature = "jit", unix))]
 pub mod perf_map;
 pub mod reference;
+#[cfg_attr(not(all(target_arch = "x86_64", target_feature = "sse2")), path = "statics/none.rs")]
+mod statics;
+#[doc(hidden)]
+pub mod support;
 pub mod xor;

@@ -39,12 +39,13 @@ use core::fmt;
 use lanesmith_codegen::plan::xor::XorTuning;
 use lanesmith_codegen::spec::{Destination, MAX_SOURCES};
 
+pub use cache::RawXor;
 pub use error::{Error, Operand};
 #[cfg(feature = "jit")]
-pub use kernel::{RawXor, XorKernel, generate, listings};
+pub use kernel::{XorKernel, generate, listings};
 
 use crate::reference::xor as reference;
-use cache::{Entry, Served};
+use cache::Served;
 use pointers::{FEW, Slot, few, with_pointers};
 
 /// `dest = s0 ^ s1 ^ …`: the P parity of a stripe, or a lost block from the survivors and the parity.
@@ -81,10 +82,10 @@ pub fn update(parity: &mut [u8], old: &[u8], new: &[u8]) -> Result<(), Error> {
 pub fn check(buffers: &[&[u8]]) -> Result<bool, Error> {
     let len = buffers.first().ok_or(Error::NoSources)?.len();
     with_pointers(buffers, len, Operand::Buffer, Operand::Buffer(0), |pointers| {
-        match cache::get(Destination::ZeroTest, buffers.len(), len).served() {
+        match cache::get(Destination::ZeroTest, buffers.len(), len) {
             // SAFETY: `pointers` holds `buffers.len()` pointers, each to `len` readable bytes borrowed for this call;
             // a zero test writes nothing, so the destination may be null.
-            Served::Kernel(compiled) => unsafe { compiled.call(core::ptr::null_mut(), pointers, 0, len) == 0 },
+            Served::Kernel(kernel) => unsafe { kernel.call(core::ptr::null_mut(), pointers, 0, len) == 0 },
             Served::Portable => reference::is_zero(buffers),
         }
     })
@@ -102,15 +103,20 @@ pub fn parity_zero_extended(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Er
     if let Some((i, source)) = sources.iter().enumerate().find(|(_, s)| s.len() > dest_len) {
         return Err(Error::SourceTooLong { operand: Operand::Source(i), len: source.len(), dest_len });
     }
-    // Between two neighbouring lengths the same sources take part: one call for each such stretch.
+    if sources.len() <= FEW { stretches::<FEW>(dest, sources) } else { stretches::<MAX_SOURCES>(dest, sources) }
+}
+
+/// Between two neighbouring lengths the same sources take part: one call for each such stretch. At most `MOST`
+/// sources, none longer than `dest`.
+fn stretches<const MOST: usize>(dest: &mut [u8], sources: &[&[u8]]) -> Result<(), Error> {
+    let mut active = [&[][..]; MOST];
     let mut start = 0;
     while start < dest.len() {
-        let longer = sources.iter().map(|s| s.len()).filter(|&len| len > start);
-        let end = longer.min().unwrap_or(dest.len());
-        let mut active = [&[][..]; MAX_SOURCES];
+        let longer = sources.iter().filter(|s| s.len() > start);
+        let end = longer.clone().map(|s| s.len()).min().unwrap_or(dest.len());
         let mut n = 0;
-        for source in sources.iter().filter(|s| s.len() > start) {
-            active[n] = &source[start..end];
+        for (slot, source) in active.iter_mut().zip(longer) {
+            *slot = &source[start..end];
             n += 1;
         }
         match n {
@@ -140,13 +146,12 @@ fn into(dest: &mut [u8], sources: &[&[u8]], destination: Destination) -> Result<
 fn into_any(dest: &mut [u8], sources: &[&[u8]], destination: Destination) -> Result<(), Error> {
     let len = dest.len();
     with_pointers(sources, len, Operand::Source, Operand::Dest, |pointers| {
-        match cache::get(destination, sources.len(), len).served() {
-            Served::Kernel(compiled) => {
+        match cache::get(destination, sources.len(), len) {
+            Served::Kernel(kernel) => {
                 // SAFETY: `pointers` holds `sources.len()` pointers, each to `len` readable bytes borrowed for this
-                // call, and `dest` has `len` bytes, borrowed mutably and so disjoint from every source. The kernel was
-                // compiled for this many sources, promises nothing of alignment or length, and its tier is legal on
-                // this CPU.
-                unsafe { compiled.call(dest.as_mut_ptr(), pointers, 0, len) };
+                // call, and `dest` has `len` bytes, borrowed mutably and so disjoint from every source. The kernel is
+                // for this many sources.
+                unsafe { kernel.call(dest.as_mut_ptr(), pointers, 0, len) };
             }
             Served::Portable if destination == Destination::Accumulate => reference::accumulate(dest, sources),
             Served::Portable => reference::parity(dest, sources),
@@ -162,8 +167,32 @@ fn count(sources: usize) -> Result<(), Error> {
     }
 }
 
-fn equal(operand: Operand, len: usize, other: Operand, other_len: usize) -> Result<(), Error> {
+pub(crate) fn equal(operand: Operand, len: usize, other: Operand, other_len: usize) -> Result<(), Error> {
     if len == other_len { Ok(()) } else { Err(Error::UnequalLengths { operand, len, other, other_len }) }
+}
+
+/// Whether a call keeps what its kernel relies on. A zero test has no destination, and its sources are called buffers.
+pub(crate) fn check_promises(
+    aligned: u32,
+    multiple_of: u32,
+    dest: Option<*const u8>,
+    sources: &[*const u8],
+    offset: usize,
+    len: usize,
+) -> Result<(), Error> {
+    if multiple_of > 1 && (len == 0 || !len.is_multiple_of(multiple_of as usize)) {
+        return Err(Error::NotMultiple { len, promised: multiple_of });
+    }
+    if aligned > 1 {
+        let name = if dest.is_some() { Operand::Source } else { Operand::Buffer };
+        let dest = dest.map(|d| (Operand::Dest, d)).into_iter();
+        for (operand, pointer) in dest.chain(sources.iter().enumerate().map(|(i, s)| (name(i), *s))) {
+            if pointer.addr().wrapping_add(offset) % aligned as usize != 0 {
+                return Err(Error::Misaligned { operand, offset, promised: aligned });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Which kernel serves so many sources of so many bytes: [`parity`] with [`Destination::Overwrite`], [`accumulate`], or
@@ -173,20 +202,20 @@ fn equal(operand: Operand, len: usize, other: Operand, other_len: usize) -> Resu
 /// [`Error::NoSources`], [`Error::TooManySources`].
 pub fn describe(destination: Destination, sources: usize, len: usize) -> Result<Description, Error> {
     count(sources)?;
-    Ok(Description { sources, entry: cache::get(destination, sources, len) })
+    Ok(Description { sources, served: cache::get(destination, sources, len) })
 }
 
 /// What [`describe`] says; made to be displayed.
 #[derive(Clone, Copy)]
 pub struct Description {
     sources: usize,
-    entry: &'static Entry,
+    served: Served,
 }
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.entry.served() {
-            Served::Kernel(compiled) => compiled.fmt(f),
+        match self.served {
+            Served::Kernel(kernel) => kernel.fmt(f),
             Served::Portable => write!(f, "portable code, {} sources", self.sources),
         }
     }

@@ -21,6 +21,15 @@ fn check(code: &[(NonNull<u8>, u32)]) {
     }
 }
 
+/// Sets the flag also when a test panics.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A point in time that two processes reach together.
 struct Meeting(PipeReader, PipeWriter);
 
@@ -28,6 +37,19 @@ impl Meeting {
     fn of_two() -> (Meeting, Meeting) {
         let (a, b) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
         (Meeting(a.0, b.1), Meeting(b.0, a.1))
+    }
+
+    /// Forks a child and gives each process its end. Neither keeps the other's, so when one fails the other's next
+    /// meeting fails instead of waiting.
+    fn with_child(body: impl FnOnce(Meeting)) -> (libc::pid_t, Meeting) {
+        let (ours, childs) = Meeting::of_two();
+        let mut ends = (Some(ours), Some(childs));
+        let child = fork(|| {
+            ends.0 = None;
+            body(ends.1.take().unwrap());
+        });
+        ends.1 = None;
+        (child, ends.0.unwrap())
     }
 
     fn meet(&mut self) {
@@ -41,13 +63,12 @@ fn parent_and_child_publish_at_once() {
     for backing in Backing::ALL {
         let arena = arena(backing);
         let before = publish(&arena, 0..10);
-        let (mut parent, mut childs) = Meeting::of_two();
-        let child = fork(|| {
+        let (child, mut parent) = Meeting::with_child(|mut parent| {
             assert_eq!(arena.stats().chunks, 0, "the inherited chunk is not ours");
             check(&before);
-            childs.meet();
+            parent.meet();
             let mine = publish(&arena, 1000..1100);
-            childs.meet();
+            parent.meet();
             check(&mine);
             check(&before);
             assert_eq!(arena.stats().chunks, 1);
@@ -93,6 +114,7 @@ fn a_fork_while_threads_publish_leaves_nothing_locked() {
         let (arena, stop) = (arena(backing), AtomicBool::new(false));
         let before = publish(&arena, 0..10);
         std::thread::scope(|scope| {
+            let _stop_at_the_end = SetOnDrop(&stop);
             for thread in 1..4 {
                 let (arena, stop) = (&arena, &stop);
                 scope.spawn(move || {
@@ -106,14 +128,10 @@ fn a_fork_while_threads_publish_leaves_nothing_locked() {
             }
             for round in 0..40 {
                 in_child(|| {
-                    // Reported by a signal instead of a test that never ends.
-                    // SAFETY: always callable.
-                    unsafe { libc::alarm(20) };
                     check(&before);
                     check(&publish(&arena, round * 100..round * 100 + 20));
                 });
             }
-            stop.store(true, Ordering::Relaxed);
         });
         check(&before);
     }
@@ -136,20 +154,19 @@ fn the_same_process_id_in_another_namespace() {
                 let arena = arena(backing);
                 assert_eq!(std::process::id(), 1);
                 let before = publish(&arena, 0..10);
-                let (mut outer, mut inners) = Meeting::of_two();
                 assert!(new_namespace(libc::CLONE_NEWPID), "{}", std::io::Error::last_os_error());
-                let inner = fork(|| {
+                let (inner, mut other) = Meeting::with_child(|mut other| {
                     assert_eq!(std::process::id(), 1);
                     let mine = publish(&arena, 1000..1010);
-                    inners.meet();
-                    inners.meet();
+                    other.meet();
+                    other.meet();
                     check(&mine);
                     check(&before);
                 });
                 let mine = publish(&arena, 2000..2010);
-                outer.meet();
+                other.meet();
                 check(&mine);
-                outer.meet();
+                other.meet();
                 wait(inner);
                 check(&mine);
                 check(&before);

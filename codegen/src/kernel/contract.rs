@@ -52,6 +52,8 @@ pub struct Contract {
     pub features: FeatureSet,
     /// Vector registers written.
     pub vectors: Vec<u8>,
+    /// Opmask registers written.
+    pub masks: Vec<u8>,
     /// General-purpose registers written and not restored.
     pub gprs: Vec<Gpr>,
 }
@@ -60,6 +62,7 @@ impl Contract {
     /// Fills in what follows from the program's instructions.
     pub(crate) fn derive(self, program: &Program) -> Contract {
         let mut vectors = BTreeSet::new();
+        let mut masks = BTreeSet::new();
         let mut gprs = BTreeSet::new();
         let mut saved = BTreeSet::new();
         for item in program.items() {
@@ -69,6 +72,7 @@ impl Contract {
                         match operand {
                             _ if slot.role == crate::asm::table::Role::Read => {}
                             Operand::Vector(v) => drop(vectors.insert(v.number())),
+                            Operand::Mask(k) => drop(masks.insert(k.number())),
                             Operand::Gpr(r) => drop(gprs.insert(*r)),
                             _ => {}
                         }
@@ -83,6 +87,7 @@ impl Contract {
             stack: saved.len() as u32 * 8,
             features: program.features(),
             vectors: vectors.into_iter().collect(),
+            masks: masks.into_iter().collect(),
             gprs: gprs.difference(&saved).copied().collect(),
             ..self
         }
@@ -113,6 +118,9 @@ impl fmt::Display for Contract {
         }
         if let (Some(first), Some(last)) = (self.vectors.first(), self.vectors.last()) {
             write!(f, ", {} vector registers {first}..={last}", self.vectors.len())?;
+        }
+        for mask in &self.masks {
+            write!(f, " k{mask}")?;
         }
         write!(f, "; stack {} bytes", self.stack)
     }

@@ -14,20 +14,22 @@
 //! 4. The head works at the *aligned-down* position with the leading bytes masked off, so that buffers congruent to
 //!    the destination are aligned from the first vector on.
 
+mod contract;
+
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::contract::{Access, Buffer, Contract};
+use super::contract::Contract;
 use crate::asm::ops::{At, Ops};
 use crate::asm::{AsmError, Condition, Gpr, Label, Mask, Mem, Program, Scalar, Vector};
 use crate::plan::xor::{Counting, Fold, Home, Order, PlanError, Temp, XorPass, XorPlan, XorTuning, plan};
 use crate::plan::{Bound, Part, Region, Role};
 use crate::spec::{Destination, Store, XorSpec};
 use crate::target::Tier;
+pub use contract::contract;
 
 /// The first argument: the destination.
 const DEST: Gpr = Gpr::RDI;
@@ -99,47 +101,30 @@ pub fn lower(pass: &XorPass) -> Result<Program, AsmError> {
     lowering.ops.b.finish(name(pass))
 }
 
-/// The symbol of a pass.
+/// The symbol of a pass: what it computes, for which tier, and what else makes its code differ.
 fn name(pass: &XorPass) -> String {
-    let tier = pass.target.name.replace('-', "_");
-    let destination = format!("{}", pass.destination).replace('-', "_");
-    format!("lanesmith_xor_{}_{destination}_{tier}", pass.sources)
-}
-
-/// The contract of a pass and its program.
-pub fn contract(pass: &XorPass, program: &Program) -> Contract {
-    let aligned = pass.aligned;
-    let bytes = "bytes offset..offset+len";
-    let mut buffers = vec![
-        Buffer { name: "sources", count: 1, bytes: "the pointers", access: Access::Read, aligned: 8 },
-        Buffer { name: "source", count: pass.sources.into(), bytes, access: Access::Read, aligned },
-    ];
-    let access = match pass.destination {
-        Destination::Overwrite => Some(Access::Write),
-        Destination::Accumulate => Some(Access::ReadWrite),
-        Destination::ZeroTest => None,
-    };
-    buffers.extend(access.map(|access| Buffer { name: "dest", count: 1, bytes, access, aligned }));
-    let multiple_of = pass.multiple_of;
-    Contract {
-        prototype: "uint64_t f(uint8_t *dest, const uint8_t *const *sources, size_t offset, size_t len)",
-        buffers,
-        length: if multiple_of > 1 { "a non-zero promised multiple" } else { "any, zero too" },
-        multiple_of,
-        aliasing: match access {
-            Some(_) => "sources may alias each other; dest may equal a source exactly, but not overlap one partly",
-            None => "sources may alias each other; dest is ignored",
-        },
-        result: match access {
-            Some(_) => "unspecified",
-            None => "0 if the XOR of all sources is zero everywhere, otherwise not 0",
-        },
-        stack: 0,
-        features: program.features(),
-        vectors: vec![],
-        gprs: vec![],
+    let unroll = pass.accumulators.len();
+    let mut name = format!("lanesmith_xor_{}_{}_{}_x{unroll}", pass.sources, pass.destination, pass.target.name);
+    let folds = pass.folds.iter().chain(pass.rolled.iter().flat_map(|r| &r.folds));
+    let pairwise = pass.target.ternary && folds.clone().count() > 2 && !folds.into_iter().any(|f| *f == Fold::Ternary);
+    let head = pass.regions.iter().any(|r| r.role == Role::Head);
+    for (differs, suffix) in [
+        (pass.order == Order::Operands, "operands"),
+        (pairwise, "pairwise"),
+        (pass.target.byte_masks && !head, "headless"),
+        (pass.store == Store::NonTemporal, "nontemporal"),
+    ] {
+        if differs {
+            name.push('_');
+            name.push_str(suffix);
+        }
     }
-    .derive(program)
+    for (promise, letter) in [(pass.aligned, 'a'), (pass.multiple_of, 'm')] {
+        if promise > 1 {
+            name.push_str(&format!("_{letter}{promise}"));
+        }
+    }
+    name.replace('-', "_")
 }
 
 struct Lowering<'p> {
@@ -273,7 +258,10 @@ impl Lowering<'_> {
                 self.scalar(Scalar::Branch(Condition::Equal, next));
                 let Part::Masked(mask) = region.part else { return };
                 // `index` is minus the remainder, modulo a vector.
-                self.with_temps(1, |s, t| s.ops.mask_first(mask, t[0], pass.index));
+                let temp = pass.temps[0];
+                self.borrow(temp);
+                self.ops.mask_first(mask, temp.register, pass.index);
+                self.give_back(temp);
                 self.turn_body(region, bytes);
             }
         }
@@ -302,42 +290,42 @@ impl Lowering<'_> {
             (Destination::ZeroTest, Some(Home::Gpr(first))) => *first,
             _ => DEST,
         };
-        // Where a pointer must be brought back first, the mask is made before it is known to be needed.
-        let early = pass.temps.iter().all(|t| t.parked.is_none());
-        self.with_temps(2, |s, t| {
-            s.scalar(Scalar::Lea(t[0], Mem::indexed(base, position, 0)));
-            s.scalar(Scalar::AndImm(t[0], vector - 1));
-            if early {
-                s.scalar(Scalar::Branch(Condition::Equal, aligned));
-            }
-            s.scalar(Scalar::Sub(pass.index, t[0]));
-            if pass.counting == Counting::Forward {
-                s.scalar(Scalar::Sub(position, t[0]));
-            }
-            s.ops.mask_from(mask, t[1], t[0]);
-            if !early {
-                s.scalar(Scalar::Test(t[0]));
-            }
-        });
+        let [t, ones] = [pass.temps[0], pass.temps[1]];
+        // A pointer must be brought back on every path: then the mask is made before it is known to be needed.
+        let early = t.parked.is_none();
+        self.borrow(t);
+        self.scalar(Scalar::Lea(t.register, Mem::indexed(base, position, 0)));
+        self.scalar(Scalar::AndImm(t.register, vector - 1));
+        if early {
+            self.scalar(Scalar::Branch(Condition::Equal, aligned));
+        }
+        self.borrow(ones);
+        self.scalar(Scalar::Sub(pass.index, t.register));
+        if pass.counting == Counting::Forward {
+            self.scalar(Scalar::Sub(position, t.register));
+        }
+        self.ops.mask_from(mask, ones.register, t.register);
+        if !early {
+            self.scalar(Scalar::Test(t.register));
+        }
+        self.give_back(ones);
+        self.give_back(t);
         if !early {
             self.scalar(Scalar::Branch(Condition::Equal, aligned));
         }
     }
 
-    /// Runs `f` with `count` registers that may be clobbered; pointers among them are parked meanwhile.
-    fn with_temps(&mut self, count: usize, f: impl FnOnce(&mut Self, &[Gpr])) {
-        let temps: &[Temp] = &self.pass.temps[..count];
-        for temp in temps {
-            if let Some(lane) = temp.parked {
-                self.ops.park(lane, temp.register);
-            }
+    /// Makes a register free to clobber: a pointer in it is parked meanwhile.
+    fn borrow(&mut self, temp: Temp) {
+        if let Some(lane) = temp.parked {
+            self.ops.park(lane, temp.register);
         }
-        let registers: Vec<Gpr> = temps.iter().map(|t| t.register).collect();
-        f(self, &registers);
-        for temp in temps {
-            if let Some(lane) = temp.parked {
-                self.ops.unpark(temp.register, lane);
-            }
+    }
+
+    /// Brings back what [`Self::borrow`] has parked. Leaves the flags alone.
+    fn give_back(&mut self, temp: Temp) {
+        if let Some(lane) = temp.parked {
+            self.ops.unpark(temp.register, lane);
         }
     }
 
@@ -433,7 +421,10 @@ impl Lowering<'_> {
     /// The loop over the sources whose pointers are reloaded, two a turn.
     fn rolled(&mut self, part: Part, vectors: Range<u32>) -> Option<(Range<usize>, u32)> {
         let rolled = self.pass.rolled.as_ref()?;
-        self.scalar(Scalar::Lea(SLOT, Mem::base(ARRAY, i32::from(rolled.first) * 8)));
+        self.scalar(match rolled.first {
+            0 => Scalar::Mov(SLOT, ARRAY),
+            first => Scalar::Lea(SLOT, Mem::base(ARRAY, i32::from(first) * 8)),
+        });
         let top = self.ops.b.here();
         let start = self.ops.b.position();
         let [p, q] = self.pass.pointer_temps;

@@ -182,3 +182,32 @@ impl Slots {
         Ok(self.code)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without `MADV_WIPEONFORK`, as before Linux 4.14 and under some emulators, the owner's id alone must do.
+    #[test]
+    fn a_page_that_is_not_cleared_still_names_its_owner() {
+        let list = List::new();
+        list.add(&[Backing::Alias], list.head()).unwrap();
+        // SAFETY: the chunk's page is mapped, and the advice only concerns children.
+        let kept = unsafe { libc::madvise(list.head().0.cast(), PAGE, libc::MADV_KEEPONFORK) };
+        assert_eq!(kept, 0);
+        // SAFETY: the child has only this thread, takes no lock and ends by _exit.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the page is mapped in the child too, and was not cleared.
+            let cleared = unsafe { (*list.head().0).code }.is_null();
+            let status = if cleared { 2 } else { list.head().own().count() as i32 };
+            // SAFETY: always callable.
+            unsafe { libc::_exit(status) }
+        }
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the result.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "1: the child takes the chunk for its own; 2: its page was cleared");
+        assert_eq!(list.head().own().count(), 1);
+    }
+}

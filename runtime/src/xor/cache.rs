@@ -17,28 +17,58 @@ use lanesmith_codegen::spec::{XorOptions, XorSpec};
 use lanesmith_codegen::target::Tier;
 
 use super::TUNING;
+use crate::statics::StaticXor;
 
 /// The entry of a program: destination, source pointers, offset, length; the result is that of a zero test.
+#[cfg(target_arch = "x86_64")]
 pub type RawXor = unsafe extern "sysv64" fn(*mut u8, *const *const u8, usize, usize) -> u64;
-
-/// What serves a source count.
-pub(super) struct Entry(Option<Compiled>);
+/// What the entry of a program would be; there is none for this architecture.
+#[cfg(not(target_arch = "x86_64"))]
+pub type RawXor = unsafe extern "C" fn(*mut u8, *const *const u8, usize, usize) -> u64;
 
 /// What to do about a call.
+#[derive(Clone, Copy)]
 pub(super) enum Served {
     /// Call this.
-    Kernel(&'static Compiled),
-    /// Use plain Rust: no kernel may run here.
+    Kernel(Kernel),
+    /// Use plain Rust: there are no kernels for this target.
     Portable,
 }
 
-impl Entry {
-    pub(super) fn served(&'static self) -> Served {
-        self.0.as_ref().map_or(Served::Portable, Served::Kernel)
+/// What runs programs.
+#[derive(Clone, Copy)]
+pub(super) enum Kernel {
+    #[cfg(feature = "jit")]
+    Compiled(&'static Compiled),
+    Static(StaticXor),
+}
+
+impl Kernel {
+    /// Runs the kernel over bytes `offset..offset + len` of every buffer.
+    ///
+    /// # Safety
+    /// `sources` has as many pointers as the kernel takes, each readable at those bytes; `dest` is writable there
+    /// (unless the kernel is a zero test) and disjoint from every source.
+    pub(super) unsafe fn call(self, dest: *mut u8, sources: &[*const u8], offset: usize, len: usize) -> u64 {
+        match self {
+            #[cfg(feature = "jit")]
+            // SAFETY: the caller's contract; what the cache compiles promises nothing, and its tier is legal.
+            Kernel::Compiled(compiled) => unsafe { compiled.call(dest, sources, offset, len) },
+            // SAFETY: the caller's contract.
+            Kernel::Static(kernel) => unsafe { kernel.call(dest, sources, offset, len) },
+        }
     }
 }
 
-static PORTABLE: Entry = Entry(None);
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            #[cfg(feature = "jit")]
+            Kernel::Compiled(compiled) => compiled.fmt(f),
+            Kernel::Static(kernel) => kernel.fmt(f),
+        }
+    }
+}
 
 /// Executable programs and how they are called.
 #[cfg(feature = "jit")]
@@ -50,9 +80,6 @@ pub(crate) struct Compiled {
     sources: u16,
     tier: Tier,
 }
-
-#[cfg(not(feature = "jit"))]
-pub(crate) enum Compiled {}
 
 #[cfg(feature = "jit")]
 impl Compiled {
@@ -103,15 +130,6 @@ impl Compiled {
     }
 }
 
-#[cfg(not(feature = "jit"))]
-impl Compiled {
-    /// # Safety
-    /// Cannot be called: there is no value of this type.
-    pub(super) unsafe fn call(&self, _: *mut u8, _: &[*const u8], _: usize, _: usize) -> u64 {
-        match *self {}
-    }
-}
-
 #[cfg(feature = "jit")]
 impl fmt::Display for Compiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,13 +143,6 @@ impl fmt::Display for Compiled {
     }
 }
 
-#[cfg(not(feature = "jit"))]
-impl fmt::Display for Compiled {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {}
-    }
-}
-
 type Row<T> = [AtomicPtr<T>; MAX_SOURCES + 1];
 /// By destination, by length class, by source count.
 type Table<T> = [[Row<T>; 3]; 3];
@@ -140,7 +151,8 @@ const fn empty<T>() -> Table<T> {
     [const { [const { [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SOURCES + 1] }; 3] }; 3]
 }
 
-/// What serves each source count, once it is known.
+/// What was compiled for each source count, once that is known.
+#[cfg(feature = "jit")]
 static ENTRIES: Table<Entry> = empty();
 /// The entry of a kernel that is a single program: what a call needs, in one load.
 static DIRECT: Table<()> = empty();
@@ -155,54 +167,85 @@ pub(super) fn direct(destination: Destination, sources: usize, len: usize) -> Op
 }
 
 /// What serves `sources` (1..=1024) buffers of `len` bytes.
-pub(super) fn get(destination: Destination, sources: usize, len: usize) -> &'static Entry {
+pub(super) fn get(destination: Destination, sources: usize, len: usize) -> Served {
     let class = TUNING.length_class(sources, len);
+    #[cfg(feature = "jit")]
+    if let Some(compiled) = compiled(destination, class, sources) {
+        return Served::Kernel(Kernel::Compiled(compiled));
+    }
+    match StaticXor::new(destination, sources) {
+        Some(kernel) => {
+            if let Some(program) = kernel.only_program() {
+                publish(destination, class, sources, program);
+            }
+            Served::Kernel(Kernel::Static(kernel))
+        }
+        None => Served::Portable,
+    }
+}
+
+/// Lets [`direct`] find a program. One compiled later replaces a static one.
+fn publish(destination: Destination, class: LengthClass, sources: usize, program: RawXor) {
+    let slot = &DIRECT[destination as usize][class as usize][sources];
+    if slot.load(Ordering::Relaxed) != program as *mut () {
+        slot.store(program as *mut (), Ordering::Release);
+    }
+}
+
+/// What was compiled for a source count, or nothing if no code may be made.
+#[cfg(feature = "jit")]
+struct Entry(Option<Compiled>);
+
+#[cfg(feature = "jit")]
+static REFUSED: Entry = Entry(None);
+
+/// What is compiled for `sources`; it is compiled now if it was not.
+#[cfg(feature = "jit")]
+fn compiled(destination: Destination, class: LengthClass, sources: usize) -> Option<&'static Compiled> {
     let slot = &ENTRIES[destination as usize][class as usize][sources];
     let known = slot.load(Ordering::Acquire);
     if known.is_null() {
         return make(slot, destination, class, sources);
     }
-    // SAFETY: the only non-null pointers stored are to `PORTABLE` and to leaked boxes (see `make`), written before the
+    // SAFETY: the only non-null pointers stored are to `REFUSED` and to leaked boxes (see `make`), written before the
     // Release half of the exchange that stored them.
-    unsafe { &*known }
+    unsafe { &*known }.0.as_ref()
 }
 
 #[cfg(feature = "jit")]
 #[cold]
-fn make(slot: &AtomicPtr<Entry>, destination: Destination, length: LengthClass, sources: usize) -> &'static Entry {
+fn make(
+    slot: &AtomicPtr<Entry>,
+    destination: Destination,
+    length: LengthClass,
+    sources: usize,
+) -> Option<&'static Compiled> {
     use super::kernel;
 
     let options = XorOptions { destination, length, ..XorOptions::default() };
     let compiled = XorSpec::with(sources, options).ok().map(|spec| kernel::publish_preferred(&spec));
     let mine: *mut Entry = match compiled {
         Some(Ok(compiled)) => Box::into_raw(Box::new(Entry(Some(compiled)))),
-        // Out of memory now is not out of memory for ever: serve this call and try again at the next.
-        Some(Err(super::Error::NoExecutableMemory(error))) if error.is_transient() => return &PORTABLE,
-        _ => ptr::from_ref(&PORTABLE).cast_mut(),
+        // Out of memory now is not out of memory for ever: this call is served otherwise, the next one tries again.
+        Some(Err(super::Error::NoExecutableMemory(error))) if error.is_transient() => return None,
+        _ => ptr::from_ref(&REFUSED).cast_mut(),
     };
     match slot.compare_exchange(ptr::null_mut(), mine, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            // SAFETY: `mine` is `PORTABLE` or a box that is now leaked: valid for ever and never written again.
+            // SAFETY: `mine` is `REFUSED` or a box that is now leaked: valid for ever and never written again.
             let entry = unsafe { &*mine };
             if let Some(program) = entry.0.as_ref().and_then(Compiled::only_program) {
-                let direct = &DIRECT[destination as usize][length as usize][sources];
-                direct.store(program as *mut (), Ordering::Release);
+                publish(destination, length, sources, program);
             }
-            entry
+            entry.0.as_ref()
         }
         Err(winner) => {
-            if !ptr::eq(mine, &PORTABLE) {
+            if !ptr::eq(mine, &REFUSED) {
                 // SAFETY: `mine` came from `Box::into_raw` and nobody else has seen it.
                 drop(unsafe { Box::from_raw(mine) });
             }
             // SAFETY: a failed exchange from null returns a pointer stored by a winner of this function.
-            unsafe { &*winner }
+            unsafe { &*winner }.0.as_ref()
         }
     }
-}
-
-#[cfg(not(feature = "jit"))]
-fn make(slot: &AtomicPtr<Entry>, _: Destination, _: LengthClass, _: usize) -> &'static Entry {
-    slot.store(ptr::from_ref(&PORTABLE).cast_mut(), Ordering::Release);
-    &PORTABLE
 }

@@ -11,11 +11,10 @@ use lanesmith_codegen::plan::xor::XorTuning;
 use lanesmith_codegen::spec::{Destination, XorSpec};
 use lanesmith_codegen::target::Tier;
 
-use super::TUNING;
-use super::cache::Compiled;
-pub use super::cache::RawXor;
+use super::cache::{Compiled, RawXor};
 use super::error::{Error, Operand};
 use super::pointers::{FEW, Slot, few, with_pointers};
+use super::{TUNING, check_promises};
 use crate::arena::Arena;
 use crate::cpu::{Cpu, XOR};
 use crate::emit::{Code, assemble};
@@ -178,11 +177,15 @@ impl XorKernel {
                 let mut reordered = sources.to_vec();
                 reordered.swap(0, i);
                 // SAFETY: as above; XOR does not care for the order.
-                Ok(unsafe { self.compiled.call(dest, &reordered, offset, len) })
+                unsafe { self.compiled.call(dest, &reordered, offset, len) };
             }
-            // SAFETY: the caller vouches for the buffers; count, overlap, promises and tier are checked.
-            _ => Ok(unsafe { self.compiled.call(dest, sources, offset, len) }),
+            _ => {
+                // SAFETY: the caller vouches for the buffers; count, overlap, promises and tier are checked.
+                unsafe { self.compiled.call(dest, sources, offset, len) };
+            }
         }
+        // A kernel with a destination leaves anything in the register of the result, pointers too.
+        Ok(0)
     }
 
     /// The machine code's entry if the plan is a single pass: for benchmarks and for callers that check by themselves.
@@ -227,23 +230,8 @@ impl XorKernel {
 
     fn promises(&self, dest: Option<*mut u8>, sources: &[*const u8], offset: usize, len: usize) -> Result<(), Error> {
         let options = self.spec.options();
-        if options.aligned == 1 && options.multiple_of == 1 {
-            return Ok(());
-        }
-        let multiple = options.multiple_of;
-        if multiple > 1 && (len == 0 || !len.is_multiple_of(multiple as usize)) {
-            return Err(Error::NotMultiple { len, promised: multiple });
-        }
-        let promised = options.aligned;
-        if promised > 1 {
-            let buffers = dest.map(|d| (Operand::Dest, d.cast_const())).into_iter();
-            for (operand, pointer) in buffers.chain(sources.iter().enumerate().map(|(i, s)| (Operand::Source(i), *s))) {
-                if pointer.addr().wrapping_add(offset) % promised as usize != 0 {
-                    return Err(Error::Misaligned { operand, offset, promised });
-                }
-            }
-        }
-        Ok(())
+        let dest = dest.map(<*mut u8>::cast_const);
+        check_promises(options.aligned, options.multiple_of, dest, sources, offset, len)
     }
 }
 

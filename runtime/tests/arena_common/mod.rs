@@ -34,7 +34,7 @@ pub(crate) fn in_child(body: impl FnOnce()) {
     wait(fork(body));
 }
 
-/// Forks a child that runs `body` and ends: with status 0 if it returns, 101 if it panics.
+/// Forks a child that runs `body` and ends: with status 0 if it returns, 101 if it panics, 102 if it takes a minute.
 pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
     // SAFETY: the child has only this thread. The arena takes no lock, and glibc makes its allocator usable in a child.
     // It ends by _exit, so no destructor of the parent's test harness runs in it.
@@ -42,6 +42,13 @@ pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
         0 => {
             // Not to the harness's capture, which ends with this process unread.
             panic::set_hook(Box::new(|panic| drop(writeln!(io::stderr(), "in a forked child: {panic}"))));
+            // A child that waits for a lost lock must fail, not wait. A handler, because the first process of a namespace
+            // ignores signals without one.
+            // SAFETY: the handler only calls _exit, which is async-signal-safe.
+            unsafe {
+                libc::signal(libc::SIGALRM, too_late as extern "C" fn(libc::c_int) as libc::sighandler_t);
+                libc::alarm(60);
+            }
             let status = if catch_unwind(AssertUnwindSafe(body)).is_ok() { 0 } else { 101 };
             // SAFETY: always callable.
             unsafe { libc::_exit(status) }
@@ -51,6 +58,11 @@ pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
             child
         }
     }
+}
+
+extern "C" fn too_late(_: libc::c_int) {
+    // SAFETY: always callable.
+    unsafe { libc::_exit(102) }
 }
 
 /// Waits for a child of [`fork`] and panics unless it succeeded.
