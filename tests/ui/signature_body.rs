@@ -1,0 +1,8 @@
+use lanesmith::xor_kernel;
+
+#[xor_kernel(srcs = 2)]
+fn parity(dest: &mut [u8], srcs: [&[u8]; 2]) {
+    drop((dest, srcs));
+}
+
+fn main() {}

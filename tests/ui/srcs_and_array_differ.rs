@@ -1,0 +1,6 @@
+use lanesmith::xor_kernel;
+
+#[xor_kernel(srcs = 3)]
+fn parity(dest: &mut [u8], srcs: [&[u8]; 2]);
+
+fn main() {}
