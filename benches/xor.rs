@@ -126,7 +126,7 @@ fn compare(a: &Arguments, linux: Tier, n: usize, len: usize, layout: Layout) -> 
 
     let mut expected = dest.to_vec();
     reference::accumulate(&mut expected, &sources);
-    let aligned = layout != Layout::Offset1 && len % 512 == 0;
+    let aligned = layout != Layout::Offset1 && len.is_multiple_of(512);
     if aligned {
         let kernel = Linux::new(linux, n)?;
         // A destination of the same shape and contents.

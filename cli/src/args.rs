@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Parity(ParityArgs),
     /// Print the code of a kernel, for any tier on any machine
     Emit(EmitArgs),
+    /// Time XOR kernels against the Linux kernel's loops and against the load limit of this machine
+    Bench(BenchArgs),
     /// Print what was detected of this CPU, which tier was chosen, and why
     Cpu(CpuArgs),
 }
@@ -155,6 +157,73 @@ pub(crate) enum Format {
     Mca,
 }
 
+/// Time XOR kernels against the Linux kernel's loops and against the load limit of this machine
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example:
+  lanesmith bench
+  lanesmith bench --disks 4,6,8 --sizes 4096 --cold
+  lanesmith bench --quick --json | jq -c 'select(.implementation == \"auto\") | [.disks, .bytes, .ratio]'
+  lanesmith bench overhead
+
+All rows of a comparison run in one process, interleaved in shuffled order, and each is checked first. Without a
+subcommand it is bench xor."
+)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) family: Option<BenchFamily>,
+
+    #[command(flatten)]
+    pub(crate) xor: BenchXorArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchFamily {
+    /// XOR kernels, by disks and bytes
+    #[command(after_help = "Example:
+  lanesmith bench xor --disks 5 --sizes 4096,65536 --json")]
+    Xor(BenchXorArgs),
+    /// What a call costs beside the kernel: the first for a source count, and each through the safe functions
+    #[command(after_help = "Example:
+  lanesmith bench overhead --json")]
+    Overhead(BenchOverheadArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchXorArgs {
+    /// Disks, one more than sources, 2 to 1025 [default: 2,3,4,5,6,7,8,10,12,15,16,24,32,64]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(2..=1025))]
+    pub(crate) disks: Vec<u64>,
+
+    /// Bytes of each buffer [default: 4096,16384,65536,1048576; with --quick up to 65536]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    pub(crate) sizes: Vec<u64>,
+
+    /// Also with the first-level cache emptied before each call
+    #[arg(long)]
+    pub(crate) cold: bool,
+
+    /// Threads that run each row in step, each pinned to a core and with buffers of its own
+    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
+    pub(crate) threads: usize,
+
+    /// Print an object for each row, one a line: see docs/bench-json.md
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Fewer rounds: seconds instead of minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchOverheadArgs {
+    /// Print one JSON object: see docs/bench-json.md
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   lanesmith cpu
@@ -163,6 +232,10 @@ pub(crate) struct CpuArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn threads(number: &str) -> Result<usize, &'static str> {
+    number.parse().ok().filter(|threads| *threads > 0).ok_or("expected a number from 1")
 }
 
 fn tier_of_width(bits: &str) -> Result<Tier, &'static str> {

@@ -1,4 +1,4 @@
-//! The `lanesmith` program: parity of files, the code of kernels, and a report about the CPU.
+//! The `lanesmith` program: parity of files, the code of kernels, benchmarks, and a report about the CPU.
 //!
 //! Exit codes: 0 for success, 1 for a failure, 2 for arguments that make no sense, and 128 plus the signal's number
 //! after an interruption. A failure says what is wrong in one line on standard error.
@@ -7,6 +7,7 @@
 compile_error!("the lanesmith program needs the file operations of a Unix system; the library does not");
 
 mod args;
+mod bench;
 mod cpu;
 mod emit;
 mod parity;
@@ -26,6 +27,8 @@ enum Failure {
     Parity(#[from] parity::ParityError),
     #[error(transparent)]
     Emit(#[from] emit::EmitError),
+    #[error(transparent)]
+    Bench(#[from] bench::BenchError),
     #[error("standard output: {0}")]
     Stdout(io::Error),
 }
@@ -35,6 +38,7 @@ impl Failure {
         match self {
             Failure::Parity(e) => e.exit_code(),
             Failure::Emit(e) => e.exit_code(),
+            Failure::Bench(e) => e.exit_code(),
             Failure::Stdout(_) => 1,
         }
     }
@@ -60,6 +64,8 @@ fn run(args: &Args) -> Result<(), Failure> {
         Command::Emit(args) => match &args.family {
             EmitFamily::Xor(args) => emit::xor(args)?,
         },
+        // It prints as it goes on.
+        Command::Bench(args) => return Ok(bench::run(args)?),
         Command::Cpu(args) => cpu::report(args),
     };
     say(&said).map_err(Failure::Stdout)

@@ -43,6 +43,49 @@ fn a_snapshot_keeps_features_and_model() {
 }
 
 #[test]
+fn each_feature_is_where_the_manual_says() {
+    use Feature::*;
+    // Intel SDM, volume 2A, CPUID: the leaf, the register and the bit.
+    let manual = [
+        (Pclmulqdq, 1, 'c', 1),
+        (Ssse3, 1, 'c', 9),
+        (Sse41, 1, 'c', 19),
+        (Aes, 1, 'c', 25),
+        (Avx, 1, 'c', 28),
+        (Sse2, 1, 'd', 26),
+        (Bmi1, 7, 'b', 3),
+        (Avx2, 7, 'b', 5),
+        (Bmi2, 7, 'b', 8),
+        (Avx512F, 7, 'b', 16),
+        (Avx512Dq, 7, 'b', 17),
+        (Avx512Bw, 7, 'b', 30),
+        (Avx512Vl, 7, 'b', 31),
+        (Avx512Vbmi, 7, 'c', 1),
+        (Gfni, 7, 'c', 8),
+        (Vaes, 7, 'c', 9),
+        (Vpclmulqdq, 7, 'c', 10),
+        (Avx512Vnni, 7, 'c', 11),
+    ];
+    assert_eq!(manual.len(), Feature::ALL.len());
+    let all = Registers { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+    let full = Snapshot { leaf0: Registers { eax: 7, ..all }, leaf1: all, leaf7: all, ..Snapshot::EMPTY };
+    let full = Snapshot { xcr0: Some(XCR0_AVX512), ..full };
+    assert_eq!(full.features(), everything());
+    for (feature, leaf, register, bit) in manual {
+        let mut machine = full;
+        let registers = if leaf == 1 { &mut machine.leaf1 } else { &mut machine.leaf7 };
+        *match register {
+            'b' => &mut registers.ebx,
+            'c' => &mut registers.ecx,
+            _ => &mut registers.edx,
+        } &= !(1 << bit);
+        let lost = everything().minus(machine.features());
+        assert!(lost.has(feature), "{feature:?}");
+        assert!(lost.iter().count() == 1 || matches!(feature, Avx | Avx2 | Avx512F), "{feature:?} takes {lost}");
+    }
+}
+
+#[test]
 fn signatures_of_real_machines() {
     let model = |vendor: Vendor, eax| {
         let mut machine = Snapshot::of(Model { vendor, ..Model::default() }, FeatureSet::EMPTY, None);

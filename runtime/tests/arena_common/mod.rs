@@ -1,7 +1,8 @@
 //! What the tests of the arena share.
 
+use std::any::Any;
 use std::io::{self, Write as _};
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use lanesmith_runtime::arena::{Arena, Backing, Config};
@@ -40,8 +41,6 @@ pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
     // It ends by _exit, so no destructor of the parent's test harness runs in it.
     match unsafe { libc::fork() } {
         0 => {
-            // Not to the harness's capture, which ends with this process unread.
-            panic::set_hook(Box::new(|panic| drop(writeln!(io::stderr(), "in a forked child: {panic}"))));
             // A child that waits for a lost lock must fail, not wait. A handler, because the first process of a namespace
             // ignores signals without one.
             // SAFETY: the handler only calls _exit, which is async-signal-safe.
@@ -49,7 +48,7 @@ pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
                 libc::signal(libc::SIGALRM, too_late as extern "C" fn(libc::c_int) as libc::sighandler_t);
                 libc::alarm(60);
             }
-            let status = if catch_unwind(AssertUnwindSafe(body)).is_ok() { 0 } else { 101 };
+            let status = catch_unwind(AssertUnwindSafe(body)).map_or_else(report, |()| 0);
             // SAFETY: always callable.
             unsafe { libc::_exit(status) }
         }
@@ -58,6 +57,15 @@ pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
             child
         }
     }
+}
+
+/// Says why a child failed: not to the harness's capture, which ends with the child unread, and not by a panic hook,
+/// because setting one waits for other threads' panics, which a child does not see the end of.
+fn report(panic: Box<dyn Any + Send>) -> libc::c_int {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    let _ = writeln!(io::stderr(), "in a forked child: {text}");
+    101
 }
 
 extern "C" fn too_late(_: libc::c_int) {
