@@ -235,10 +235,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut a = arguments()?;
     let choice = Cpu::get().choose(&XOR);
-    let legal: Vec<Tier> = choice.legal().collect();
+    let legal: Vec<Tier> = choice.legal().filter(|t| choice.next_legal_at_or_below(*t) == Some(*t)).collect();
     let linux = *legal.iter().rfind(|t| **t != Tier::Avx512Vl256).ok_or("no tier is legal here")?;
     for tier in Tier::ALL.iter().filter(|t| !legal.contains(t)) {
-        println!("skipped: {tier} is not legal on this CPU");
+        println!("skipped: {tier} cannot be used here");
     }
     if a.tiers.is_empty() {
         a.tiers.extend(choice.tier);

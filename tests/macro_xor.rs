@@ -288,7 +288,8 @@ fn a_function_may_stand_anywhere() {
     fn local(dest: &mut [u8], srcs: [&[u8]; 2]);
 
     let _ = places::hostile::Option;
-    let functions: [fn(&mut [u8], [&[u8]; 2]); 5] = [
+    type OfTwo = fn(&mut [u8], [&[u8]; 2]);
+    let functions: [OfTwo; 5] = [
         places::inner::visible,
         places::Stripe::parity,
         <places::Stripe as places::Sum>::sum,

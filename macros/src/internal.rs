@@ -3,7 +3,7 @@
 use lanesmith_codegen::kernel::xor::compile;
 use lanesmith_codegen::plan::xor::XorTuning;
 use lanesmith_codegen::registry;
-use lanesmith_codegen::spec::{Destination, XorOptions, XorSpec};
+use lanesmith_codegen::spec::{Destination, Strategy, XorOptions, XorSpec};
 use lanesmith_codegen::target::Tier;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -29,7 +29,7 @@ fn static_table(tokens: TokenStream) -> Result<TokenStream> {
             for count in &counts {
                 let fault = |e: &dyn std::fmt::Display| Error::new(count.span(), e);
                 let sources: u16 = count.base10_parse()?;
-                let options = XorOptions { destination, ..XorOptions::default() };
+                let options = XorOptions { destination, strategy: Strategy::Single, ..XorOptions::default() };
                 let spec = XorSpec::with(sources.into(), options).map_err(|e| fault(&e))?;
                 let lowered = compile(&spec, tier, &XorTuning::DEFAULT).map_err(|e| fault(&e))?;
                 let [program] = &*lowered.programs else {

@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod built_in;
 mod cache;
 mod error;
 #[cfg(feature = "jit")]
@@ -39,6 +40,7 @@ use core::fmt;
 use lanesmith_codegen::plan::xor::XorTuning;
 use lanesmith_codegen::spec::{Destination, MAX_SOURCES};
 
+pub use built_in::StaticKernel;
 pub use cache::RawXor;
 pub use error::{Error, Operand};
 #[cfg(feature = "jit")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lanesmith::codegen::spec::Destination;
 use lanesmith::reference::xor as reference;
-use lanesmith::xor::{RawXor, XorKernel};
+use lanesmith::xor::{RawXor, StaticKernel, XorKernel};
 use lanesmith_measure::limits::{Loads, Width};
 
 /// One destination and its sources, all of one length, for calls that go by pointers.
@@ -100,6 +100,11 @@ impl<'b> Operands<'b> {
                     }),
                 }
             }
+            Call::Static(kernel) => sink.add(move || {
+                // SAFETY: each source is readable and `dest` writable in its first `len` bytes and disjoint from them, and
+                // nothing else accesses them meanwhile.
+                let _ = black_box(unsafe { kernel.run_raw(dest, &self.pointers, 0, len) });
+            }),
             Call::Load(width) => {
                 let loads = Loads::new(*width, &self.loaded);
                 sink.add(move || {
@@ -130,6 +135,8 @@ pub(crate) enum Call {
     Reference(Destination),
     /// Machine code.
     Kernel(Kernel),
+    /// Machine code that is built with the library.
+    Static(StaticKernel),
     /// Loads alone.
     Load(Width),
     /// Loads, and a store of each vector of the destination.
@@ -139,7 +146,7 @@ pub(crate) enum Call {
 impl Call {
     /// Whether the destination is the XOR afterwards.
     pub(crate) fn computes(&self) -> bool {
-        matches!(self, Call::Reference(_) | Call::Kernel(_))
+        matches!(self, Call::Reference(_) | Call::Kernel(_) | Call::Static(_))
     }
 }
 

@@ -9,7 +9,7 @@ use lanesmith::codegen::registry::linux_options;
 use lanesmith::codegen::spec::{Destination, Head, Strategy, XorOptions, XorSpec};
 use lanesmith::codegen::target::Tier;
 use lanesmith::cpu::{Choice, Cpu, XOR};
-use lanesmith::xor::XorKernel;
+use lanesmith::xor::{StaticKernel, XorKernel};
 use lanesmith_measure::Layout;
 use lanesmith_measure::limits::Width;
 
@@ -111,7 +111,10 @@ impl Rows {
                 Kind::Reference => add(false, Ok(Call::Reference(config.destination))),
                 Kind::Linux(tier) => add(false, self.linux(config, tier)),
                 Kind::Single(tier) => add(true, self.planned(config, tier, Strategy::Single, Head::Auto)),
-                Kind::Static => add(false, Err("the library has no public entry to its static kernels".to_owned())),
+                Kind::Static => {
+                    let kernel = StaticKernel::new(config.destination, config.sources);
+                    add(true, kernel.map(Call::Static).map_err(|error| error.to_string()));
+                }
                 Kind::Auto => {
                     add(true, self.auto(config, Head::Auto));
                     if odd {

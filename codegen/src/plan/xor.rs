@@ -215,12 +215,17 @@ pub fn plan(spec: &XorSpec, target: &'static Target, tuning: &XorTuning) -> Resu
         Strategy::Single => (vec![sources], None),
         Strategy::Grouped(size) => (greedy(sources, u16::from(size)), None),
         Strategy::Auto => {
-            let long = options.length == LengthClass::Long && sources > tuning.single_pass_sources;
             let one_pass = options.destination == Destination::ZeroTest || options.store == Store::NonTemporal;
-            if long && !one_pass {
-                (balanced(sources, tuning.group), Some(tuning.block))
-            } else {
-                (vec![sources], None)
+            let long = options.length == LengthClass::Long && sources > tuning.single_pass_sources;
+            // A turn of narrow vectors covers few lines of each source: many sources then evict each other's.
+            let narrow = u32::from(tuning.unroll_operands) * target.vector_bytes < tuning.turn_from;
+            match () {
+                () if one_pass => (vec![sources], None),
+                () if narrow && sources > tuning.vectors_sources => {
+                    (balanced(sources, tuning.vectors_sources - 1), long.then_some(tuning.block))
+                }
+                () if long => (balanced(sources, tuning.group), Some(tuning.block)),
+                () => (vec![sources], None),
             }
         }
     };

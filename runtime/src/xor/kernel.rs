@@ -270,6 +270,8 @@ fn preferred() -> Result<Tier, Error> {
 
 /// Compiles and publishes `spec` for the preferred tier: what the cache keeps.
 pub(super) fn publish_preferred(spec: &XorSpec) -> Result<Compiled, Error> {
+    // Where there is no executable memory, nothing is compiled in vain.
+    Arena::global().ready().map_err(Error::NoExecutableMemory)?;
     let tier = preferred()?;
     let (lowered, codes) = generate(spec, tier)?;
     publish(spec, tier, &lowered, &codes)

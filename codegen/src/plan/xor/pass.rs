@@ -71,10 +71,13 @@ pub(super) fn pass(
     };
     // One register more holds a pointer where byte masks make the register for parts of 1 and 2 bytes unnecessary.
     let in_gprs = POINTERS.len() + 1 + usize::from(target.byte_masks);
+    // Lanes are worth it only beside a full turn's accumulators, the scratch register and the bits of a zero test.
+    let turn = usize::from(tuning.unroll_operands) * (1 + usize::from(ternary)) + 2;
     let residence = match spec.sources() {
         n if n <= in_gprs => Residence::Gprs,
-        n if n <= tuning.resident_sources.into() => Residence::Lanes,
-        _ => Residence::Array,
+        n if n > tuning.resident_sources.into() => Residence::Array,
+        n if n - POINTERS.len() + turn > target.vectors.into() => Residence::Array,
+        _ => Residence::Lanes,
     };
     let asked = Asked { spec, small, target, tuning, ternary, residence };
 
@@ -155,11 +158,9 @@ impl Asked<'_> {
         let chosen = self.spec.options().unroll.unwrap_or_else(|| match order {
             Order::Operands if self.small && self.ternary => 1 + u8::from(self.operands() <= 3),
             Order::Operands if !self.small => {
-                // As many as fit beside the parked pointers, the scratch register and the bits of a zero test.
-                let parked = self.residence == Residence::Lanes;
-                let lanes = if parked { self.spec.sources() - POINTERS.len() } else { 0 };
+                // Fewer where the registers do not suffice beside the scratch register and the bits of a zero test.
                 let each = 1 + usize::from(self.ternary);
-                let fits = |n: &u8| usize::from(*n) * each + lanes + 2 <= usize::from(self.target.vectors);
+                let fits = |n: &u8| usize::from(*n) * each + 2 <= usize::from(self.target.vectors);
                 [8, 4, 2, 1].into_iter().filter(|n| *n <= self.tuning.unroll_operands).find(fits).unwrap_or(1)
             }
             Order::Operands | Order::Vectors => self.tuning.unroll_vectors,

@@ -29,6 +29,8 @@ pub struct XorTuning {
     pub group: u16,
     /// Bytes of the destination that all groups finish before the next block: it stays in the second-level cache.
     pub block: u32,
+    /// Bytes of each source that a turn by operands must cover for more than `vectors_sources` sources in one pass.
+    pub turn_from: u32,
     /// The length from which an unaligned destination is worth a masked head.
     pub head_from: u32,
 }
@@ -47,6 +49,7 @@ impl XorTuning {
         grouped_from: 256 * 1024,
         group: 12,
         block: 64 * 1024,
+        turn_from: 256,
         head_from: 512,
     };
 
