@@ -34,6 +34,7 @@
 //! | change one source | [`xor::update`] |
 //! | scrub | [`xor::check`] |
 #![cfg_attr(feature = "jit", doc = "| choose the options of a kernel | [`xor::XorKernel`] |")]
+//! | have a kernel in the binary, for a count known when it is built | [`macro@xor_kernel`] |
 //! | know which tier is used, and why | [`cpu::Cpu::choose`], [`xor::describe`] |
 //! | have the code as text, for any tier on any machine | [`codegen`] |
 //!
@@ -52,14 +53,14 @@
 //! assert_eq!(error.to_string(), "source 1 has 4095 bytes, dest has 4096");
 //! ```
 //!
-//! A machine without executable memory, an unknown CPU or another architecture are not errors: portable code serves then,
-//! with the same results. Only who asks for one particular kernel is told that it cannot be had.
+//! A machine without executable memory, an unknown CPU or another architecture are not errors: static kernels or portable
+//! code serve then, with the same results. Only who asks for one particular kernel is told that it cannot be had.
 //!
 //! # Features
 //!
 //! | feature | default | adds |
 //! |---|---|---|
-//! | `jit` | yes | kernels compiled at run time (Linux on x86-64); implies `std`. Without it portable code serves every call |
+//! | `jit` | yes | kernels compiled at run time (Linux on x86-64); implies `std`. Without it static kernels serve |
 //! | `std` | yes | the standard library: the tier can be capped by `LANESMITH_MAX_ISA` |
 //!
 //! Without either the crate is `no_std` and needs `alloc`. It runs on Rust 1.88 and later.

@@ -324,3 +324,18 @@ fn first_calls_may_race() {
         }
     });
 }
+
+/// A CPU without the tier that is preferred or named takes the next one down: what such a CPU runs, run here.
+#[test]
+#[cfg(feature = "std")]
+fn every_fallback_equals_the_reference() {
+    for tier in ["sse2", "avx2", "avx512-256"] {
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["equals_the_reference", "--skip", "every_fallback"])
+            .env("LANESMITH_MAX_ISA", tier)
+            .output()
+            .unwrap();
+        let out = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && !out.contains(" 0 passed"), "{tier}: {out}");
+    }
+}

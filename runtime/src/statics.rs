@@ -8,14 +8,20 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use lanesmith_codegen::plan::xor::XorTuning;
-use lanesmith_codegen::spec::Destination;
+use lanesmith_codegen::spec::{Destination, MAX_SOURCES};
 use lanesmith_codegen::target::Tier;
 
 use crate::cpu::{Cpu, XOR};
 use crate::xor::RawXor;
 
+#[cfg(test)]
+mod tests;
+
 /// How many source counts have a kernel.
 const COUNTS: usize = 9;
+
+/// The most sources of a kernel.
+const LARGEST: usize = 16;
 
 /// The kernels of one destination on one tier, by ascending source count.
 type Row = [(u16, RawXor); COUNTS];
@@ -41,8 +47,12 @@ pub(crate) struct StaticXor {
 impl StaticXor {
     /// What serves `sources`, at least 1.
     pub(crate) fn new(destination: Destination, sources: usize) -> Option<StaticXor> {
-        let tier = tier();
-        Some(StaticXor { destination, sources, row: &KERNELS[destination as usize][tier as usize], tier })
+        Some(StaticXor::on(tier(), destination, sources))
+    }
+
+    /// The same on a given tier.
+    fn on(tier: Tier, destination: Destination, sources: usize) -> StaticXor {
+        StaticXor { destination, sources, row: &KERNELS[destination as usize][tier as usize], tier }
     }
 
     /// The kernel for exactly this source count, if there is one.
@@ -128,9 +138,6 @@ impl StaticXor {
     }
 }
 
-/// The most sources of a kernel.
-const LARGEST: usize = 16;
-
 /// The sources in as few groups as there can be, each of a count that has a kernel.
 fn groups<'s>(mut sources: &'s [*const u8], row: &'static Row) -> impl Iterator<Item = &'s [*const u8]> {
     core::iter::from_fn(move || {
@@ -160,14 +167,11 @@ impl fmt::Display for StaticXor {
         if self.only_program().is_some() {
             return write!(f, "single pass, static");
         }
-        let (many, block) = if self.destination == Destination::ZeroTest { (0, SUM) } else { (self.sources, BLOCK) };
-        match many {
-            0 => write!(f, "summed in blocks of {block} bytes, static"),
-            _ => {
-                let pointers = [core::ptr::null(); lanesmith_codegen::spec::MAX_SOURCES];
-                let groups = groups(&pointers[..many], self.row).count();
-                write!(f, "{groups} groups in blocks of {block} bytes, static")
-            }
+        if self.destination == Destination::ZeroTest {
+            return write!(f, "summed in blocks of {SUM} bytes, static");
         }
+        let pointers = [core::ptr::null(); MAX_SOURCES];
+        let groups = groups(&pointers[..self.sources], self.row).count();
+        write!(f, "{groups} groups in blocks of {BLOCK} bytes, static")
     }
 }

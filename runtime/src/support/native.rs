@@ -76,3 +76,64 @@ pub unsafe fn grouped(
     }
     0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry that does nothing; the number only makes it a function of its own.
+    unsafe extern "sysv64" fn entry<const K: u64>(_: *mut u8, _: *const *const u8, _: usize, _: usize) -> u64 {
+        K
+    }
+
+    static ALL: [(Tier, RawXor); 4] = [
+        (Tier::Sse2, entry::<0>),
+        (Tier::Avx2, entry::<1>),
+        (Tier::Avx512Vl256, entry::<2>),
+        (Tier::Avx512, entry::<3>),
+    ];
+
+    /// The tier of the entry that a kernel with these variants calls, and calls again.
+    fn chosen(wanted: Option<Tier>, variants: &'static [(Tier, RawXor)]) -> Tier {
+        // SAFETY: the entries touch nothing.
+        let kernel: Kernel<1> = unsafe { Kernel::new(wanted, variants) };
+        let mut call = || {
+            let program = kernel.entry().expect("a program");
+            // SAFETY: it touches nothing.
+            Tier::ALL[unsafe { program(core::ptr::null_mut(), core::ptr::null(), 0, 0) } as usize]
+        };
+        let first = call();
+        assert_eq!(call(), first);
+        first
+    }
+
+    #[test]
+    fn the_preferred_tier_or_the_one_that_is_wanted() {
+        let choice = Cpu::get().choose(&XOR);
+        assert_eq!(Some(chosen(None, &ALL)), choice.tier);
+        for tier in Tier::ALL {
+            let variants = &ALL[..=tier as usize];
+            assert_eq!(Some(chosen(Some(tier), variants)), choice.next_legal_at_or_below(tier));
+        }
+    }
+
+    #[test]
+    fn groups_run_block_by_block() {
+        use core::sync::atomic::AtomicUsize;
+        static BYTES: AtomicUsize = AtomicUsize::new(0);
+        /// Adds up its arguments, the number of sources skipped first.
+        unsafe extern "sysv64" fn count(_: *mut u8, s: *const *const u8, offset: usize, len: usize) -> u64 {
+            BYTES.fetch_add((s.addr() / 8) * 1_000_000 + offset * 1000 + len, Ordering::Relaxed);
+            0
+        }
+        let sources = core::ptr::null::<*const u8>();
+        let groups: [(RawXor, usize); 2] = [(count, 0), (count, 0)];
+        // SAFETY: the entries touch nothing.
+        unsafe { grouped(&groups, 4, core::ptr::null_mut(), sources, 2, 10) };
+        // Two groups, each at offsets 2, 6 and 10 with 4, 4 and 2 bytes.
+        assert_eq!(BYTES.swap(0, Ordering::Relaxed), 2 * (18 * 1000 + 10));
+        // SAFETY: as above.
+        unsafe { grouped(&groups, usize::MAX, core::ptr::null_mut(), sources, 0, 0) };
+        assert_eq!(BYTES.load(Ordering::Relaxed), 0);
+    }
+}
