@@ -19,7 +19,7 @@ fn tiers_here() -> impl Iterator<Item = Tier> {
 
 /// `sources` buffers that are all different, with a different byte at every place.
 fn data(sources: usize, len: usize) -> Vec<Vec<u8>> {
-    let byte = |j: usize, i: usize| ((i + 1) * (2 * j + 1) * 40_503 >> 7) as u8;
+    let byte = |j: usize, i: usize| (((i + 1) * (2 * j + 1) * 40_503) >> 7) as u8;
     (0..sources).map(|j| (0..len).map(|i| byte(j, i)).collect()).collect()
 }
 
@@ -36,8 +36,8 @@ fn run(kernel: StaticXor, dest: &mut [u8], sources: &[Vec<u8>], offset: usize, l
 /// Lengths on both sides of a turn, and for few sources of the blocks.
 fn lengths(sources: usize) -> Vec<usize> {
     match sources {
-        ..=20 => vec![0, 1, 63, 300, SUM, SUM + 1, BLOCK + 77],
-        ..=64 => vec![0, 1, 300, SUM + 65],
+        0..=20 => vec![0, 1, 63, 300, SUM, SUM + 1, BLOCK + 77],
+        21..=64 => vec![0, 1, 300, SUM + 65],
         _ => vec![1, SUM + 3],
     }
 }

@@ -97,7 +97,7 @@ mod tests {
     fn chosen(wanted: Option<Tier>, variants: &'static [(Tier, RawXor)]) -> Tier {
         // SAFETY: the entries touch nothing.
         let kernel: Kernel<1> = unsafe { Kernel::new(wanted, variants) };
-        let mut call = || {
+        let call = || {
             let program = kernel.entry().expect("a program");
             // SAFETY: it touches nothing.
             Tier::ALL[unsafe { program(core::ptr::null_mut(), core::ptr::null(), 0, 0) } as usize]
