@@ -62,7 +62,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     };
     let kernel = match compiled {
         Ok(kernel) => kernel,
-        // Nothing is lost: the functions of `xor` serve every source count, by portable code if they must.
+        // Nothing is lost: the functions of `xor` serve every source count, by static kernels or portable code.
         Err(error @ (xor::Error::NoExecutableMemory(_) | xor::Error::IllegalTier { .. })) => {
             writeln!(out, "no kernel of our own here: {error}")?;
             writeln!(out, "{}", Cpu::get().choose(&XOR))?;

@@ -4,6 +4,8 @@
 //! lints of the user's crate, `unsafe_code` among them, do not judge it.
 
 pub(crate) mod program;
+#[cfg(test)]
+mod tests;
 
 use lanesmith_codegen::kernel::xor::Lowered;
 use lanesmith_codegen::spec::Destination;
