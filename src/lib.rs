@@ -74,9 +74,12 @@
 pub use lanesmith_codegen as codegen;
 pub use lanesmith_macros::xor_kernel;
 #[cfg(feature = "jit")]
-pub use lanesmith_runtime::{arena, emit};
+#[doc(hidden)]
+pub use lanesmith_runtime::fletcher_kernel;
 #[doc(hidden)]
 pub use lanesmith_runtime::support as __private;
+#[cfg(feature = "jit")]
+pub use lanesmith_runtime::{arena, emit};
 pub use lanesmith_runtime::{cpu, reference, xor};
 
 /// The code of README.md, run as documentation tests.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-use crate::asm::table::{Class, MemBytes};
+use crate::asm::table::Class;
 use crate::asm::{Gpr, Inst, Item, Label, Mem, Operand, Program, Scalar};
 
 /// How names appear in text.
@@ -84,18 +84,18 @@ pub fn inst(inst: &Inst, syntax: &Syntax<'_>) -> String {
         s.push_str(if i == 0 { " " } else { ", " });
         let _ = match *operand {
             Operand::Vector(v) => {
-                let letter = if slot.class == Class::Xmm { 'x' } else { inst.width().letter() };
+                let letter = match slot.class {
+                    Class::Xmm => 'x',
+                    Class::Half => inst.width().half().letter(),
+                    _ => inst.width().letter(),
+                };
                 write!(s, "{letter}mm{}", v.number())
             }
             Operand::Gpr(r) => write!(s, "{}", r.name(if slot.class == Class::Gpr64 { 64 } else { 32 })),
             Operand::Mask(k) => write!(s, "{k:?}"),
             Operand::Imm(n) => write!(s, "0x{n:02x}"),
             Operand::Mem(mem) => {
-                let bytes = match row.mem_bytes {
-                    MemBytes::Vector => inst.width().bytes(),
-                    MemBytes::Fixed(n) => n.into(),
-                };
-                write!(s, "{}", pointer(bytes, mem, syntax))
+                write!(s, "{}", pointer(row.mem_bytes.of(inst.width()), mem, syntax))
             }
         };
         if i == 0
