@@ -237,7 +237,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let choice = Cpu::get().choose(&XOR);
     let legal: Vec<Tier> = choice.legal().filter(|t| choice.next_legal_at_or_below(*t) == Some(*t)).collect();
     let linux = *legal.iter().rfind(|t| **t != Tier::Avx512Vl256).ok_or("no tier is legal here")?;
-    for tier in Tier::ALL.iter().filter(|t| !legal.contains(t)) {
+    for tier in Tier::XOR.iter().filter(|t| !legal.contains(t)) {
         println!("skipped: {tier} cannot be used here");
     }
     if a.tiers.is_empty() {

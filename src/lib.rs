@@ -74,6 +74,9 @@
 
 pub use lanesmith_codegen as codegen;
 pub use lanesmith_macros::xor_kernel;
+#[cfg(feature = "jit")]
+#[doc(hidden)]
+pub use lanesmith_runtime::fletcher_kernel;
 #[doc(hidden)]
 pub use lanesmith_runtime::support as __private;
 #[cfg(feature = "jit")]

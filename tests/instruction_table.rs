@@ -44,7 +44,7 @@ fn instances(row: &'static Row, high: bool) -> Vec<Inst> {
         for &in_memory in &kinds {
             let operands = row.slots.iter().enumerate().map(|(i, slot)| match (slot.field, slot.class) {
                 (Field::Rm, _) if in_memory => memory(64).into(),
-                (_, Class::Vector | Class::Xmm) => v(1 + i as u8),
+                (_, Class::Vector | Class::Half | Class::Xmm) => v(1 + i as u8),
                 (_, Class::Gpr32 | Class::Gpr64) => Gpr::RCX.into(),
                 (_, Class::Mask) => Mask::K2.into(),
                 (_, Class::Imm8) => Operand::Imm(0x96),

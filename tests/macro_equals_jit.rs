@@ -6,8 +6,9 @@ mod common;
 
 use common::text::decode;
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind};
-use lanesmith::codegen::registry::entries;
+use lanesmith::codegen::registry::{entries, fletcher_entries};
 use lanesmith::emit::Code;
+use lanesmith::fletcher_kernel;
 use lanesmith::xor::{RawXor, generate};
 
 /// Name, pass and entry of every program of the registry, assembled by the compiler.
@@ -118,14 +119,21 @@ fn compare(what: &str, code: &Code, entry: RawXor) {
 #[test]
 fn every_kernel_of_the_registry() {
     let mut rows = ASSEMBLED.iter();
-    for entry in entries().unwrap() {
-        let (_, codes) = generate(&entry.spec, entry.tier).unwrap();
+    let mut next = |wanted: &str, codes: &[Code]| {
         for (pass, code) in codes.iter().enumerate() {
-            let what = format!("{} pass {pass}", entry.name);
+            let what = format!("{wanted} pass {pass}");
             let (name, of, assembled) = rows.next().expect("as many as the registry has");
-            assert_eq!((*name, *of), (entry.name.as_str(), pass));
+            assert_eq!((*name, *of), (wanted, pass));
             compare(&what, code, *assembled);
         }
+    };
+    for entry in entries().unwrap() {
+        let (_, codes) = generate(&entry.spec, entry.tier).unwrap();
+        next(&entry.name, &codes);
+    }
+    for entry in fletcher_entries().unwrap() {
+        let (_, code) = fletcher_kernel::generate(&entry.spec, entry.tier).unwrap();
+        next(&entry.name, &[code]);
     }
     assert!(rows.next().is_none());
     assert!(ASSEMBLED.len() > 200);

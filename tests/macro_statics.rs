@@ -55,7 +55,7 @@ fn child() {
 
 #[test]
 fn they_serve_every_call_on_every_tier() {
-    for tier in Tier::ALL {
+    for tier in Tier::XOR {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "child", "--nocapture"])
             .env("LANESMITH_JIT", "off")

@@ -16,8 +16,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use insta::{Settings, assert_snapshot};
-use lanesmith::codegen::registry::{Entry, entries};
+use lanesmith::codegen::registry::{Entry, entries, fletcher_entries};
 use lanesmith::emit::Code;
+use lanesmith::fletcher_kernel;
 use lanesmith::xor::{generate, listings};
 
 /// The snapshot with a line for each program of the registry.
@@ -62,12 +63,22 @@ fn generated(entry: &Entry) -> (String, Vec<Code>) {
     (listings(&lowered, &codes), codes)
 }
 
+/// The name, the listing and the machine code of every kernel of every family.
+fn all() -> impl Iterator<Item = (String, String, Vec<Code>)> {
+    let xor = entries().unwrap().into_iter().map(|entry| {
+        let (text, codes) = generated(&entry);
+        (entry.name, text, codes)
+    });
+    let fletcher = fletcher_entries().unwrap().into_iter().map(|Entry { name, spec, tier }| {
+        let (lowered, code) = fletcher_kernel::generate(&spec, tier).unwrap_or_else(|e| panic!("{name}: {e}"));
+        (name, fletcher_kernel::listing_of(&lowered, &code), vec![code])
+    });
+    xor.chain(fletcher)
+}
+
 #[test]
 fn listings_are_locked() {
-    compare(entries().unwrap().into_iter().map(|entry| {
-        let (text, _) = generated(&entry);
-        (entry.name, text)
-    }));
+    compare(all().map(|(name, text, _)| (name, text)));
 }
 
 /// FNV-1a, 64 bits: enough to see a change, with nothing to depend on.
@@ -79,10 +90,10 @@ fn digest(bytes: &[u8]) -> u64 {
 fn machine_code_is_locked() {
     assert_eq!(digest(b"foobar"), 0x8594_4171_F739_67E8, "the published test vector of FNV-1a");
     let mut text = String::new();
-    for entry in entries().unwrap() {
-        for (pass, code) in generated(&entry).1.iter().enumerate() {
+    for (name, _, codes) in all() {
+        for (pass, code) in codes.iter().enumerate() {
             let Code { bytes, code_len, .. } = code;
-            writeln!(text, "{} pass {pass}: {code_len} bytes, {:016x}", entry.name, digest(bytes)).unwrap();
+            writeln!(text, "{name} pass {pass}: {code_len} bytes, {:016x}", digest(bytes)).unwrap();
         }
     }
     compare([(DIGESTS.to_owned(), text)].into_iter());
@@ -90,7 +101,7 @@ fn machine_code_is_locked() {
 
 #[test]
 fn no_snapshot_is_an_orphan() {
-    let mut known: BTreeSet<String> = entries().unwrap().into_iter().map(|e| format!("{}.snap", e.name)).collect();
+    let mut known: BTreeSet<String> = all().map(|(name, _, _)| format!("{name}.snap")).collect();
     known.insert(format!("{DIGESTS}.snap"));
     let files = std::fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     // A pending review is `x.snap.new` (or `.x.pending-snap`); it is nobody's orphan.

@@ -74,10 +74,18 @@ fn a_kernel_refuses_unequal_lengths() {
 #[test]
 fn tiers_that_cannot_run_are_refused() {
     let choice = Cpu::get().choose(&XOR);
-    for tier in Tier::ALL.into_iter().filter(|t| choice.next_legal_at_or_below(*t) != Some(*t)) {
+    for tier in Tier::XOR.into_iter().filter(|t| choice.next_legal_at_or_below(*t) != Some(*t)) {
         let error = XorKernel::compile_for(&plain(2, Destination::Overwrite), tier).unwrap_err();
         assert_eq!(error, Error::IllegalTier { tier });
         assert_eq!(error.to_string(), format!("tier {tier} cannot run here"));
+    }
+}
+
+#[test]
+fn tiers_of_other_families_are_refused() {
+    for tier in Tier::ALL.into_iter().filter(|t| !Tier::XOR.contains(t)) {
+        let refused = xor::generate(&plain(3, Destination::Overwrite), tier).unwrap_err().to_string();
+        assert!(refused.contains(&format!("no XOR kernels for {tier}")), "{refused}");
     }
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct EmitXorArgs {
     pub(crate) width: Option<Tier>,
 
     /// The tier by name [default: the tier chosen for this CPU]
-    #[arg(long, value_name = "sse2|avx2|avx512-256|avx512")]
+    #[arg(long, value_name = "sse2|avx2|avx512-256|avx512", value_parser = tier_of_xor)]
     pub(crate) tier: Option<Tier>,
 
     /// What becomes of the XOR of the sources
@@ -236,6 +236,11 @@ pub(crate) struct CpuArgs {
 
 fn threads(number: &str) -> Result<usize, &'static str> {
     number.parse().ok().filter(|threads| *threads > 0).ok_or("expected a number from 1")
+}
+
+fn tier_of_xor(name: &str) -> Result<Tier, String> {
+    let tier = name.parse().ok().filter(|tier| Tier::XOR.contains(tier));
+    tier.ok_or_else(|| format!("unknown tier: expected one of {}", Tier::XOR.map(Tier::name).join(", ")))
 }
 
 fn tier_of_width(bits: &str) -> Result<Tier, &'static str> {

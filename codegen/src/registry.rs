@@ -5,17 +5,18 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::spec::{
-    Destination, Head, LengthClass, MAX_SOURCES, Merge, SpecErrors, Store, Strategy, XorOptions, XorSpec,
+    Algorithm, Destination, FletcherOptions, FletcherSpec, Formulation, Head, LengthClass, MAX_SOURCES, Merge,
+    SpecErrors, Store, Strategy, XorOptions, XorSpec,
 };
 use crate::target::Tier;
 
-/// A kernel of the registry.
+/// A kernel of the registry: of XOR unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Entry<S = XorSpec> {
     /// Its name, also that of its snapshot.
     pub name: String,
     /// What it computes.
-    pub spec: XorSpec,
+    pub spec: S,
     /// For which tier.
     pub tier: Tier,
 }
@@ -38,7 +39,25 @@ pub const fn linux_options(destination: Destination) -> XorOptions {
     }
 }
 
-/// Every kernel of the registry, in a fixed order.
+/// Every Fletcher kernel of the registry, in a fixed order.
+///
+/// # Errors
+/// None in practice: each entry's spec is legal, which a test shows.
+pub fn fletcher_entries() -> Result<Vec<Entry<FletcherSpec>>, SpecErrors> {
+    let mut entries = Vec::new();
+    for tier in Tier::FLETCHER {
+        for formulation in [Formulation::Lanes, Formulation::Split] {
+            for (byteswap, order) in [(false, "native"), (true, "byteswap")] {
+                let options = FletcherOptions { byteswap, formulation, unroll: None };
+                let spec = FletcherSpec::with(Algorithm::Fletcher4, options)?;
+                entries.push(Entry { name: format!("fletcher4_{order}_{formulation}_{tier}"), spec, tier });
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Every XOR kernel of the registry, in a fixed order.
 ///
 /// # Errors
 /// None in practice: each entry's spec is legal, which a test shows.
@@ -48,7 +67,7 @@ pub fn entries() -> Result<Vec<Entry>, SpecErrors> {
         entries.push(Entry { name, spec: XorSpec::with(sources, options)?, tier });
         Ok(())
     };
-    for tier in Tier::ALL {
+    for tier in Tier::XOR {
         for sources in SOURCE_COUNTS {
             for destination in [Destination::Overwrite, Destination::Accumulate, Destination::ZeroTest] {
                 let options = XorOptions { destination, ..XorOptions::default() };
@@ -109,6 +128,26 @@ mod tests {
     }
 
     #[test]
+    fn fletcher_kernels_are_within_the_target() {
+        use crate::kernel::fletcher::{MAX_STATE_LANES, compile};
+        use crate::plan::fletcher::FletcherTuning;
+        let entries = fletcher_entries().unwrap();
+        let names: HashSet<&str> = entries.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names.len(), entries.len());
+        for Entry { name, spec, tier } in &entries {
+            for unroll in [None, Some(1), Some(2), Some(4), Some(8)] {
+                let options = FletcherOptions { unroll, ..*spec.options() };
+                let spec = FletcherSpec::with(spec.algorithm(), options).unwrap();
+                let lowered = compile(&spec, *tier, &FletcherTuning::DEFAULT).unwrap_or_else(|e| panic!("{name}: {e}"));
+                assert_eq!(lowered, compile(&spec, *tier, &FletcherTuning::DEFAULT).unwrap(), "{name}");
+                assert!(lowered.contract.vectors.iter().all(|v| *v < tier.target().vectors), "{name}");
+                assert!(tier.target().features.contains(lowered.contract.features), "{name}");
+                assert!(lowered.plan.state_lanes() <= MAX_STATE_LANES, "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn lowering_is_deterministic() {
         assert!(all() == all());
     }
@@ -126,7 +165,7 @@ mod tests {
 
     #[test]
     fn every_source_count_lowers_on_every_tier() {
-        for tier in Tier::ALL {
+        for tier in Tier::XOR {
             for sources in 1..=MAX_SOURCES {
                 for destination in [Destination::Overwrite, Destination::Accumulate, Destination::ZeroTest] {
                     for length in [LengthClass::Any, LengthClass::Short, LengthClass::Long] {
@@ -145,7 +184,7 @@ mod tests {
 
     #[test]
     fn every_option_lowers_or_says_why_not() {
-        for tier in Tier::ALL {
+        for tier in Tier::XOR {
             for sources in 1..=40 {
                 for unroll in [None, Some(1), Some(2), Some(4), Some(8)] {
                     for merge in [Merge::Auto, Merge::Ternary, Merge::Pairwise] {

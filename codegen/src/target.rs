@@ -157,19 +157,29 @@ impl fmt::Debug for FeatureSet {
 pub enum Tier {
     /// 128-bit vectors, legacy SSE encoding.
     Sse2,
+    /// The same with byte shuffles.
+    Ssse3,
     /// 256-bit vectors, VEX encoding.
     Avx2,
     /// 256-bit vectors, EVEX encoding: 32 registers, byte masks, ternary logic.
     Avx512Vl256,
+    /// 512-bit vectors, EVEX encoding, without operations on bytes.
+    Avx512F,
     /// 512-bit vectors, EVEX encoding.
     Avx512,
 }
 
 impl Tier {
     /// Every tier from the narrowest to the widest.
-    pub const ALL: [Tier; 4] = [Tier::Sse2, Tier::Avx2, Tier::Avx512Vl256, Tier::Avx512];
+    pub const ALL: [Tier; 6] = [Tier::Sse2, Tier::Ssse3, Tier::Avx2, Tier::Avx512Vl256, Tier::Avx512F, Tier::Avx512];
 
-    /// The tier's name: `sse2`, `avx2`, `avx512-256` or `avx512`.
+    /// The tiers that XOR kernels exist for: it has no use for shuffles, and takes byte masks wherever there are 32 registers.
+    pub const XOR: [Tier; 4] = [Tier::Sse2, Tier::Avx2, Tier::Avx512Vl256, Tier::Avx512];
+
+    /// The tiers that Fletcher kernels exist for.
+    pub const FLETCHER: [Tier; 6] = Tier::ALL;
+
+    /// The tier's name: `sse2`, `ssse3`, `avx2`, `avx512-256`, `avx512f` or `avx512`.
     pub const fn name(self) -> &'static str {
         self.target().name
     }
@@ -248,6 +258,12 @@ pub struct Target {
     pub ternary: bool,
     /// Whether loads and stores can be masked by the byte.
     pub byte_masks: bool,
+    /// Whether bytes can be shuffled within 16-byte lanes.
+    pub byte_shuffles: bool,
+    /// Whether 32-bit elements in memory are widened to 64 bits by one instruction.
+    pub widens: bool,
+    /// Whether a shift or rotation by a constant can take its source from memory.
+    pub shifts_memory: bool,
     /// Whether an unaligned memory operand can be folded into an operation.
     pub folds_unaligned: bool,
     /// Whether the upper halves of vector registers must be cleared before returning.
@@ -256,10 +272,10 @@ pub struct Target {
     pub features: FeatureSet,
 }
 
-use Feature::{Avx, Avx2, Avx512Bw, Avx512F, Avx512Vl, Bmi2, Sse2};
+use Feature::{Avx, Avx2, Avx512Bw, Avx512F, Avx512Vl, Bmi2, Sse2, Ssse3};
 
 /// Every target, in the order of [`Tier::ALL`].
-pub static TARGETS: [Target; 4] = [
+pub static TARGETS: [Target; 6] = [
     Target {
         tier: Tier::Sse2,
         name: "sse2",
@@ -268,9 +284,27 @@ pub static TARGETS: [Target; 4] = [
         vectors: 16,
         ternary: false,
         byte_masks: false,
+        byte_shuffles: false,
+        widens: false,
+        shifts_memory: false,
         folds_unaligned: false,
         clears_upper: false,
         features: FeatureSet::of(&[Sse2]),
+    },
+    Target {
+        tier: Tier::Ssse3,
+        name: "ssse3",
+        isa: Isa::Legacy,
+        vector_bytes: 16,
+        vectors: 16,
+        ternary: false,
+        byte_masks: false,
+        byte_shuffles: true,
+        widens: false,
+        shifts_memory: false,
+        folds_unaligned: false,
+        clears_upper: false,
+        features: FeatureSet::of(&[Sse2, Ssse3]),
     },
     Target {
         tier: Tier::Avx2,
@@ -280,6 +314,9 @@ pub static TARGETS: [Target; 4] = [
         vectors: 16,
         ternary: false,
         byte_masks: false,
+        byte_shuffles: true,
+        widens: true,
+        shifts_memory: false,
         folds_unaligned: true,
         clears_upper: true,
         features: FeatureSet::of(&[Sse2, Avx, Avx2]),
@@ -292,9 +329,27 @@ pub static TARGETS: [Target; 4] = [
         vectors: 32,
         ternary: true,
         byte_masks: true,
+        byte_shuffles: true,
+        widens: true,
+        shifts_memory: true,
         folds_unaligned: true,
         clears_upper: true,
         features: FeatureSet::of(&[Sse2, Avx, Avx2, Bmi2, Avx512F, Avx512Vl, Avx512Bw]),
+    },
+    Target {
+        tier: Tier::Avx512F,
+        name: "avx512f",
+        isa: Isa::Evex,
+        vector_bytes: 64,
+        vectors: 32,
+        ternary: true,
+        byte_masks: false,
+        byte_shuffles: false,
+        widens: true,
+        shifts_memory: true,
+        folds_unaligned: true,
+        clears_upper: true,
+        features: FeatureSet::of(&[Sse2, Avx, Avx2, Avx512F]),
     },
     Target {
         tier: Tier::Avx512,
@@ -304,6 +359,9 @@ pub static TARGETS: [Target; 4] = [
         vectors: 32,
         ternary: true,
         byte_masks: true,
+        byte_shuffles: true,
+        widens: true,
+        shifts_memory: true,
         folds_unaligned: true,
         clears_upper: true,
         features: FeatureSet::of(&[Sse2, Avx, Avx2, Bmi2, Avx512F, Avx512Bw]),

@@ -4,14 +4,14 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-use crate::asm::table::{Class, MemBytes};
+use crate::asm::table::Class;
 use crate::asm::{Gpr, Inst, Item, Label, Mem, Operand, Program, Scalar};
 
 /// How names appear in text.
 #[derive(Clone, Copy, Debug)]
 pub struct Syntax<'a> {
-    /// What stands before a label's number; with an empty prefix labels are numeric (`2:`, `2b`, `2f`), from 2 on
-    /// because `0` and `1` read as binary digits.
+    /// What stands before a label's number; with an empty prefix labels are numeric (`2:`, `2b`, `2f`), without
+    /// the digits `0` and `1`, which could read as binary.
     pub label_prefix: &'a str,
     /// The symbol of the constant pool.
     pub pool: &'a str,
@@ -20,7 +20,7 @@ pub struct Syntax<'a> {
 impl Syntax<'_> {
     fn define(&self, label: Label) -> String {
         match self.label_prefix {
-            "" => format!("{}", label.number() + 2),
+            "" => numeric(label.number()),
             prefix => format!("{prefix}{}", label.number()),
         }
     }
@@ -34,6 +34,12 @@ impl Syntax<'_> {
         };
         format!("{}{direction}", self.define(label))
     }
+}
+
+/// The name of numeric label `number`: its octal digits, each two higher. A name of the digits 0 and 1 alone, such as 10,
+/// could read as a binary number with the `b` of a reference behind it, and Rust 1.88 refuses it.
+fn numeric(number: u32) -> String {
+    format!("{number:o}").bytes().map(|digit| char::from(digit + 2)).collect()
 }
 
 /// A size keyword.
@@ -84,18 +90,18 @@ pub fn inst(inst: &Inst, syntax: &Syntax<'_>) -> String {
         s.push_str(if i == 0 { " " } else { ", " });
         let _ = match *operand {
             Operand::Vector(v) => {
-                let letter = if slot.class == Class::Xmm { 'x' } else { inst.width().letter() };
+                let letter = match slot.class {
+                    Class::Xmm => 'x',
+                    Class::Half => inst.width().half().letter(),
+                    _ => inst.width().letter(),
+                };
                 write!(s, "{letter}mm{}", v.number())
             }
             Operand::Gpr(r) => write!(s, "{}", r.name(if slot.class == Class::Gpr64 { 64 } else { 32 })),
             Operand::Mask(k) => write!(s, "{k:?}"),
             Operand::Imm(n) => write!(s, "0x{n:02x}"),
             Operand::Mem(mem) => {
-                let bytes = match row.mem_bytes {
-                    MemBytes::Vector => inst.width().bytes(),
-                    MemBytes::Fixed(n) => n.into(),
-                };
-                write!(s, "{}", pointer(bytes, mem, syntax))
+                write!(s, "{}", pointer(row.mem_bytes.of(inst.width()), mem, syntax))
             }
         };
         if i == 0

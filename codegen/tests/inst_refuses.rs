@@ -83,7 +83,7 @@ fn operands_of_another_class() {
         for (i, slot) in v.row.slots.iter().enumerate() {
             for sample in samples {
                 let fits = match sample {
-                    Operand::Vector(_) => matches!(slot.class, Class::Vector | Class::Xmm),
+                    Operand::Vector(_) => matches!(slot.class, Class::Vector | Class::Half | Class::Xmm),
                     Operand::Gpr(_) => matches!(slot.class, Class::Gpr32 | Class::Gpr64),
                     Operand::Mask(_) => slot.class == Class::Mask,
                     Operand::Imm(_) => slot.class == Class::Imm8,

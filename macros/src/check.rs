@@ -92,7 +92,7 @@ impl Faults {
 fn variants(spec: &XorSpec, settings: &Settings, faults: &mut Faults) -> Vec<Lowered> {
     let widest = settings.tier.unwrap_or(Tier::Avx512);
     let mut variants = Vec::new();
-    for tier in Tier::ALL.into_iter().filter(|tier| *tier <= widest) {
+    for tier in Tier::XOR.into_iter().filter(|tier| *tier <= widest) {
         let lowered = match settings.tier {
             Some(wanted) if tier != wanted => fallback(spec, tier),
             _ => compile(spec, tier, &XorTuning::DEFAULT),

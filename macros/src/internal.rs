@@ -1,6 +1,9 @@
 //! Tables of kernels for lanesmith itself. The expressions name nothing but `core`.
 
+use lanesmith_codegen::asm::Program;
+use lanesmith_codegen::kernel::fletcher;
 use lanesmith_codegen::kernel::xor::compile;
+use lanesmith_codegen::plan::fletcher::FletcherTuning;
 use lanesmith_codegen::plan::xor::XorTuning;
 use lanesmith_codegen::registry;
 use lanesmith_codegen::spec::{Destination, Strategy, XorOptions, XorSpec};
@@ -24,7 +27,7 @@ fn static_table(tokens: TokenStream) -> Result<TokenStream> {
     let mut table = Vec::new();
     for destination in [Destination::Overwrite, Destination::Accumulate, Destination::ZeroTest] {
         let mut by_tier = Vec::new();
-        for tier in Tier::ALL {
+        for tier in Tier::XOR {
             let mut row = Vec::new();
             for count in &counts {
                 let fault = |e: &dyn std::fmt::Display| Error::new(count.span(), e);
@@ -58,13 +61,19 @@ fn registry_table(tokens: TokenStream) -> Result<TokenStream> {
     }
     let mut functions = Vec::new();
     let mut rows = Vec::new();
+    // Each with the prototype of XOR: the entries are looked at, not called.
+    let mut add = |name: &str, pass: usize, program: &Program| {
+        let ident: Ident = format_ident!("kernel_{}", rows.len(), span = Span::mixed_site());
+        functions.push(function_named(program, &ident));
+        rows.push(quote! { (#name, #pass, #ident) });
+    };
     for registry::Entry { name, spec, tier } in registry::entries().map_err(|e| fault(&e))? {
         let lowered = compile(&spec, tier, &XorTuning::DEFAULT).map_err(|e| fault(&format!("{name}: {e}")))?;
-        for (pass, program) in lowered.programs.iter().enumerate() {
-            let ident: Ident = format_ident!("kernel_{}", rows.len(), span = Span::mixed_site());
-            functions.push(function_named(program, &ident));
-            rows.push(quote! { (#name, #pass, #ident) });
-        }
+        lowered.programs.iter().enumerate().for_each(|(pass, program)| add(&name, pass, program));
+    }
+    for registry::Entry { name, spec, tier } in registry::fletcher_entries().map_err(|e| fault(&e))? {
+        let lowered = fletcher::compile(&spec, tier, &FletcherTuning::DEFAULT);
+        add(&name, 0, &lowered.map_err(|e| fault(&format!("{name}: {e}")))?.program);
     }
     Ok(quote! { { #(#functions)* &[#(#rows),*] } })
 }

@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use lanesmith_codegen::target::FeatureSet;
 
-pub use choose::{Choice, Family, Row, Verdict, XOR, choose};
+pub use choose::{Choice, FLETCHER, Family, Row, Verdict, XOR, choose};
 pub use policy::{MAX_ISA_VARIABLE, Policy, UnknownMaxIsa};
 pub use snapshot::{Model, Registers, Snapshot, Vendor, brand};
 

@@ -8,6 +8,9 @@ pub mod arena;
 pub mod cpu;
 #[cfg(feature = "jit")]
 pub mod emit;
+#[cfg(feature = "jit")]
+#[doc(hidden)]
+pub mod fletcher_kernel;
 #[cfg(all(feature = "jit", unix))]
 pub mod perf_map;
 pub mod reference;

@@ -26,8 +26,8 @@ const LARGEST: usize = 16;
 /// The kernels of one destination on one tier, by ascending source count.
 type Row = [(u16, RawXor); COUNTS];
 
-/// By destination, by tier. None of them promises anything of alignment or length.
-static KERNELS: [[Row; Tier::ALL.len()]; 3] = lanesmith_macros::static_kernels!(1, 2, 3, 4, 5, 6, 7, 8, 16);
+/// By destination, by position in [`Tier::XOR`]. None of them promises anything of alignment or length.
+static KERNELS: [[Row; Tier::XOR.len()]; 3] = lanesmith_macros::static_kernels!(1, 2, 3, 4, 5, 6, 7, 8, 16);
 
 /// Bytes of the destination that all groups finish before the next.
 const BLOCK: usize = XorTuning::DEFAULT.block as usize;
@@ -52,7 +52,7 @@ impl StaticXor {
 
     /// The same on a given tier.
     fn on(tier: Tier, destination: Destination, sources: usize) -> StaticXor {
-        StaticXor { destination, sources, row: &KERNELS[destination as usize][tier as usize], tier }
+        StaticXor { destination, sources, row: row(destination, tier), tier }
     }
 
     /// The kernel for exactly this source count, if there is one.
@@ -83,7 +83,7 @@ impl StaticXor {
 
     /// The kernels of another destination on the same tier.
     fn row(&self, destination: Destination) -> &'static Row {
-        &KERNELS[destination as usize][self.tier as usize]
+        row(destination, self.tier)
     }
 
     /// Adds all sources, group by group; the first group does as `destination` says.
@@ -146,6 +146,12 @@ fn groups<'s>(mut sources: &'s [*const u8], row: &'static Row) -> impl Iterator<
         sources = rest;
         Some(group)
     })
+}
+
+/// The kernels of a destination on a tier of the family.
+fn row(destination: Destination, tier: Tier) -> &'static Row {
+    let at = Tier::XOR.iter().position(|t| *t == tier).unwrap_or(0);
+    &KERNELS[destination as usize][at]
 }
 
 /// The tier that is preferred on this CPU.

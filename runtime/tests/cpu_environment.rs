@@ -35,7 +35,7 @@ fn prints(output: &Output, text: &str) -> bool {
 
 #[test]
 fn a_known_value_lowers() {
-    for (value, tier) in [("sse2", Tier::Sse2), ("ssse3", Tier::Sse2), ("avx512", Tier::Avx512)] {
+    for (value, tier) in [("sse2", Tier::Sse2), ("ssse3", Tier::Ssse3), ("avx512", Tier::Avx512)] {
         let output = run(Some(value));
         assert!(prints(&output, &format!("max=Some({tier:?}) ignored=None")), "{output:?}");
         assert!(!String::from_utf8_lossy(&output.stderr).contains("lanesmith"));

@@ -21,7 +21,7 @@ pub(crate) const DESTINATIONS: [Destination; 3] =
 pub(crate) fn tiers_here() -> Vec<Tier> {
     let choice = Cpu::get().choose(&XOR);
     let (here, skipped): (Vec<_>, Vec<_>) =
-        Tier::ALL.into_iter().partition(|tier| choice.next_legal_at_or_below(*tier) == Some(*tier));
+        Tier::XOR.into_iter().partition(|tier| choice.next_legal_at_or_below(*tier) == Some(*tier));
     for tier in skipped {
         eprintln!("skipped: {tier} cannot run on this machine");
     }

@@ -41,6 +41,17 @@ pub enum IntOp {
     Blsr,
 }
 
+/// How the bits of an element move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shift {
+    /// Towards the low end, zeros shifted in.
+    Right,
+    /// Towards the high end, zeros shifted in.
+    Left,
+    /// Towards the high end, bits that leave come in at the low end.
+    RotateLeft,
+}
+
 /// An operation on whole vectors: `args` are its operands in the order of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VecOp {
@@ -60,6 +71,37 @@ pub enum VecOp {
     BytesRight(u8),
     /// Within each 16-byte lane, bytes move towards the high end by so many places (16 or more: the lane becomes zero).
     BytesLeft(u8),
+    /// Sum of elements of so many bytes, modulo their size.
+    Add(u32),
+    /// Each element of so many bytes shifted by so many bits. A shift by all bits or more leaves zero; a rotation takes
+    /// its count modulo them.
+    ShiftBits {
+        /// Where to.
+        shift: Shift,
+        /// Bytes of an element.
+        element: u32,
+        /// Bits.
+        count: u8,
+    },
+    /// Within each 16-byte lane, byte `i` becomes the byte of `a` that the low four bits of byte `i` of `b` name, or zero
+    /// where that byte's top bit is set.
+    ShuffleBytes,
+    /// Within each 16-byte lane, the four 16-bit elements of one half, each chosen from that half by two bits.
+    ShuffleWords {
+        /// The high half; otherwise the low one.
+        high: bool,
+        /// The choices, the lowest element's in the lowest bits.
+        order: u8,
+    },
+    /// Within each 16-byte lane, elements of so many bytes of one half of `a` and `b`, alternating.
+    Interleave {
+        /// Bytes of an element.
+        element: u32,
+        /// The high halves; otherwise the low ones.
+        high: bool,
+    },
+    /// Elements of so many bytes from the low half, each extended by as many zero bytes.
+    ZeroExtend(u32),
 }
 
 /// What is asked of each element of a vector, for one bit of an integer.

@@ -3,9 +3,9 @@
 //! A new instruction is a row here, and where it brings a new primitive, an arm in the domain. Encodings, widths, masks and
 //! broadcasts are not part of a row: [`program`](crate::program) reads them off the operands.
 
-use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic};
+use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind};
 
-use crate::domain::{IntOp, Test, VecOp};
+use crate::domain::{IntOp, Shift, Test, VecOp};
 
 /// Which semantics an instruction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,19 @@ pub(crate) enum Op {
     /// dest = op(source) with the immediate as parameter.
     ByteShift {
         right: bool,
+    },
+    /// dest = op(source) with the immediate as parameter; legacy: in place.
+    ShiftBits {
+        shift: Shift,
+        element: u32,
+    },
+    /// dest = op(source) with the immediate as parameter, in all encodings.
+    ShuffleWords {
+        high: bool,
+    },
+    /// dest = elements of so many bytes of a source of half the width, zero-extended to twice the size.
+    ZeroExtend {
+        from: u32,
     },
     Ternary {
         element: u32,
@@ -216,6 +229,24 @@ pub(crate) fn row(insn: &Instruction) -> Option<Op> {
         M::Vpandd => vec2(VecOp::And, 4),
         M::Pandn | M::Vpandn | M::Vpandnq => vec2(VecOp::Andn, 8),
         M::Vpandnd => vec2(VecOp::Andn, 4),
+        M::Paddb | M::Vpaddb => vec2(VecOp::Add(1), 1),
+        M::Paddw | M::Vpaddw => vec2(VecOp::Add(2), 2),
+        M::Paddd | M::Vpaddd => vec2(VecOp::Add(4), 4),
+        M::Paddq | M::Vpaddq => vec2(VecOp::Add(8), 8),
+        M::Pshufb | M::Vpshufb => vec2(VecOp::ShuffleBytes, 1),
+        M::Pshuflw | M::Vpshuflw => Op::ShuffleWords { high: false },
+        M::Pshufhw | M::Vpshufhw => Op::ShuffleWords { high: true },
+        M::Punpckldq | M::Vpunpckldq => vec2(VecOp::Interleave { element: 4, high: false }, 4),
+        M::Punpckhdq | M::Vpunpckhdq => vec2(VecOp::Interleave { element: 4, high: true }, 4),
+        M::Vpmovzxdq => Op::ZeroExtend { from: 4 },
+        M::Psrlw | M::Vpsrlw => return by_immediate(insn, Shift::Right, 2),
+        M::Psrld | M::Vpsrld => return by_immediate(insn, Shift::Right, 4),
+        M::Psrlq | M::Vpsrlq => return by_immediate(insn, Shift::Right, 8),
+        M::Psllw | M::Vpsllw => return by_immediate(insn, Shift::Left, 2),
+        M::Pslld | M::Vpslld => return by_immediate(insn, Shift::Left, 4),
+        M::Psllq | M::Vpsllq => return by_immediate(insn, Shift::Left, 8),
+        M::Vprold => return by_immediate(insn, Shift::RotateLeft, 4),
+        M::Vprolq => return by_immediate(insn, Shift::RotateLeft, 8),
         M::Vpternlogd => Op::Ternary { element: 4 },
         M::Vpternlogq => Op::Ternary { element: 8 },
         // The VEX forms compare into a vector, the EVEX forms into an opmask.
@@ -284,6 +315,11 @@ pub(crate) fn row(insn: &Instruction) -> Option<Op> {
 
         _ => return conditional(insn),
     })
+}
+
+/// The forms that take their count from a register are not supported.
+fn by_immediate(insn: &Instruction, shift: Shift, element: u32) -> Option<Op> {
+    (insn.op_kind(insn.op_count() - 1) == OpKind::Immediate8).then_some(Op::ShiftBits { shift, element })
 }
 
 /// Equality of elements: where `a ^ b` is zero for an opmask.

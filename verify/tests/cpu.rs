@@ -18,7 +18,8 @@ const RUNS: u32 = 50;
 /// What kernels use: missing from the table, or from this CPU's list, is worth a failure.
 const MNEMONICS: &str = "movdqu movdqa movntdq pxor por pand pcmpeqb pmovmskb movq movd psrldq vmovdqu vmovdqa vmovntdq \
     vpxor vpand vpor vptest vmovq vmovd vmovdqu8 vmovdqu16 vmovdqu32 vmovdqu64 vmovdqa32 vmovdqa64 vpxorq vpxord vporq \
-    vpord vpandq vpandd vpternlogq vpternlogd vptestmq vptestnmq kmovb kmovw kmovd kmovq kortestw kortestd kortestq \
+    vpord vpandq vpandd paddq vpaddq psrlq vpsrlq psllw psrlw pshuflw pshufhw punpckldq punpckhdq pshufb vpshufb \
+    vpmovzxdq vprold vpternlogq vpternlogd vptestmq vptestnmq kmovb kmovw kmovd kmovq kortestw kortestd kortestq \
     kxnorw kxnord kxnorq vzeroupper sfence endbr64 nop prefetcht0 prefetchnta mov movzx add sub neg and or xor cmp test \
     lea inc dec shl shr sar shlx shrx sarx bzhi andn blsr setb sete setne cmovb cmove cmovle push pop";
 

@@ -172,7 +172,7 @@ fn check(row: &Row, width: Width, operands: &[Operand]) -> Result<(), AsmError> 
                 slot.field == Field::Rm && row.memory != MemRule::RegisterOnly && legal_address(mem)
             }
             (_, _) if slot.field == Field::Rm && row.memory == MemRule::MemoryOnly => false,
-            (Operand::Vector(v), Class::Vector | Class::Xmm) => v.number() < registers,
+            (Operand::Vector(v), Class::Vector | Class::Half | Class::Xmm) => v.number() < registers,
             (Operand::Gpr(r), Class::Gpr32 | Class::Gpr64) => *r != Gpr::RSP,
             (Operand::Mask(_), Class::Mask) | (Operand::Imm(_), Class::Imm8) => true,
             _ => false,

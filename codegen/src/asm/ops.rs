@@ -3,6 +3,8 @@
 //! It hides the two-operand form of SSE and its faulting unaligned memory operands, VEX against EVEX, and the way a
 //! partial vector is reached. Memory operands carry their known alignment, accesses carry a [`Part`].
 
+mod elements;
+
 use super::builder::{AsmError, Builder};
 use super::inst::{Masking, Operand};
 use super::mem::Mem;
@@ -11,6 +13,7 @@ use super::scalar::{Bits, Condition, Scalar};
 use super::table::{self, Row};
 use crate::plan::Part;
 use crate::target::{Isa, Target};
+pub use elements::Source;
 
 /// One meaning in the three encodings.
 struct Triple {

@@ -147,6 +147,14 @@ impl Width {
         }
     }
 
+    /// Half of it; 128 bits stay, for no register is narrower.
+    pub const fn half(self) -> Width {
+        match self {
+            Width::W128 | Width::W256 => Width::W128,
+            Width::W512 => Width::W256,
+        }
+    }
+
     /// The register name's first letter: `x`, `y` or `z`.
     pub const fn letter(self) -> char {
         ['x', 'y', 'z'][self as usize]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::asm::table::{Field, MemBytes};
+use crate::asm::table::Field;
 use crate::asm::{Inst, Mem, Operand};
 
 /// An operand's register number, 0 where the field has none.
@@ -36,16 +36,13 @@ pub(super) fn extensions(inst: &Inst) -> Extensions {
 
 /// The size of the memory operand.
 pub(super) fn memory_bytes(inst: &Inst) -> i32 {
-    match inst.row().mem_bytes {
-        MemBytes::Vector => inst.width().bytes() as i32,
-        MemBytes::Fixed(n) => n.into(),
-    }
+    inst.row().mem_bytes.of(inst.width()) as i32
 }
 
 /// Appends ModRM and what follows it. An 8-bit displacement counts in units of `scale` bytes. For a pool operand,
 /// returns where the displacement is and the pool offset.
 pub(super) fn modrm(inst: &Inst, scale: i32, out: &mut Vec<u8>) -> Option<(usize, u32)> {
-    let reg = (number(inst.operand(Field::Reg)) & 7) << 3;
+    let reg = (inst.row().extension.unwrap_or_else(|| number(inst.operand(Field::Reg))) & 7) << 3;
     let (base, index, displacement) = match inst.operand(Field::Rm) {
         Some(Operand::Mem(Mem::Pool { offset })) => {
             out.push(reg | 0b101);

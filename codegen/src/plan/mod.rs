@@ -1,5 +1,6 @@
 //! Every choice as data. A plan holds no instruction; a lowering makes no choice.
 
+pub mod fletcher;
 pub mod xor;
 
 use core::fmt;

@@ -11,7 +11,7 @@ use core::fmt;
 use super::Region;
 use crate::asm::{Gpr, Vector};
 use crate::spec::{Destination, LengthClass, Store, Strategy, XorSpec};
-use crate::target::Target;
+use crate::target::{Target, Tier};
 use pass::pass;
 pub use tuning::XorTuning;
 
@@ -170,6 +170,11 @@ pub struct XorPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
+    /// There are no XOR kernels for this target.
+    NoKernels {
+        /// The target.
+        target: &'static str,
+    },
     /// `merge = ternary` where there is no three-input XOR.
     NoTernary {
         /// The target.
@@ -189,6 +194,11 @@ pub enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            PlanError::NoKernels { target } => {
+                write!(f, "there are no XOR kernels for {target}: expected one of")?;
+                let mut tiers = Tier::XOR.iter().enumerate();
+                tiers.try_for_each(|(i, tier)| write!(f, "{} {tier}", if i == 0 { "" } else { "," }))
+            }
             PlanError::NoTernary { target } => {
                 write!(f, "{target} has no three-input XOR: merge=ternary is impossible")
             }
@@ -209,6 +219,9 @@ impl core::error::Error for PlanError {}
 /// # Errors
 /// When the spec's explicit options cannot be had on the target.
 pub fn plan(spec: &XorSpec, target: &'static Target, tuning: &XorTuning) -> Result<XorPlan, PlanError> {
+    if !Tier::XOR.contains(&target.tier) {
+        return Err(PlanError::NoKernels { target: target.name });
+    }
     let options = spec.options();
     let sources = spec.sources() as u16;
     let (sizes, block) = match options.strategy {

@@ -6,7 +6,7 @@ use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, Encoder, EncodingKind, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register,
 };
-use lanesmith_codegen::asm::table::{Alignment, Class, Encoding, Role, Row};
+use lanesmith_codegen::asm::table::{Alignment, Class, Encoding, MemBytes, Role, Row};
 use lanesmith_codegen::asm::{Inst, Mem, Operand, Width};
 use lanesmith_codegen::encode::{PoolFixup, encode};
 use lanesmith_codegen::target::{Feature, FeatureSet};
@@ -168,6 +168,8 @@ fn operand(inst: &Inst, i: usize, decoded: &Instruction) -> Result<(), String> {
     let register = |class: Class, n: u8| {
         let first = match (class, inst.width()) {
             (Class::Xmm, _) | (Class::Vector, Width::W128) => Register::XMM0,
+            (Class::Half, Width::W128 | Width::W256) => Register::XMM0,
+            (Class::Half, Width::W512) => Register::YMM0,
             (Class::Vector, Width::W256) => Register::YMM0,
             (Class::Vector, Width::W512) => Register::ZMM0,
             (Class::Gpr32, _) => Register::EAX,
@@ -220,7 +222,9 @@ fn columns(inst: &Inst, decoded: &Instruction) -> Result<FeatureSet, String> {
     differ("can zero", row.zeroing, code.can_use_zeroing_masking() && !to_memory)?;
     if inst.memory().is_some() {
         if row.element != 0 {
-            differ("bytes of an element", usize::from(row.element), decoded.memory_size().element_size())?;
+            // Of a destination twice as wide as its source, two bytes for each of the source's.
+            let of_source = if row.mem_bytes == MemBytes::Half { row.element / 2 } else { row.element };
+            differ("bytes of an element", usize::from(of_source), decoded.memory_size().element_size())?;
         }
         differ("needs alignment", row.alignment, alignment(inst))?;
     }

@@ -10,7 +10,7 @@ pub(crate) mod decode;
 pub(crate) mod mutate;
 
 use lanesmith_codegen::asm::inst::Masking;
-use lanesmith_codegen::asm::table::{Class, Encoding, Field, MemBytes, MemRule, Row};
+use lanesmith_codegen::asm::table::{Class, Encoding, Field, MemRule, Row};
 use lanesmith_codegen::asm::{AsmError, Gpr, Index, Inst, Mask, Mem, Operand, Vector, Width};
 
 /// Every general-purpose register, by number.
@@ -95,10 +95,7 @@ pub(crate) struct Form {
 
 /// The bytes of the row's memory operand.
 pub(crate) fn memory_bytes(row: &Row, width: Width) -> u32 {
-    match row.mem_bytes {
-        MemBytes::Vector => width.bytes(),
-        MemBytes::Fixed(n) => n.into(),
-    }
+    row.mem_bytes.of(width)
 }
 
 /// Displacements at the edges of every way to encode one, for operands of `n` bytes.
@@ -143,7 +140,7 @@ impl Form {
                 _ => factors.push((
                     Factor::Slot(i),
                     match slot.class {
-                        Class::Vector | Class::Xmm => vectors,
+                        Class::Vector | Class::Half | Class::Xmm => vectors,
                         Class::Gpr32 | Class::Gpr64 => GPRS.len() - 1,
                         Class::Mask => 8,
                         Class::Imm8 => IMMEDIATES.len(),
@@ -221,7 +218,7 @@ impl Form {
         let operand = |(i, class): (usize, Class)| {
             let n = level(Factor::Slot(i));
             match class {
-                Class::Vector | Class::Xmm => Vector::new(n as u8).unwrap().into(),
+                Class::Vector | Class::Half | Class::Xmm => Vector::new(n as u8).unwrap().into(),
                 Class::Gpr32 | Class::Gpr64 => usable_gpr(n).into(),
                 Class::Mask => Mask::new(n as u8).unwrap().into(),
                 Class::Imm8 => Operand::Imm(IMMEDIATES[n]),

@@ -1,5 +1,6 @@
 //! Rows with one column changed, to see an oracle turn red.
 
+use lanesmith_codegen::asm::Width;
 use lanesmith_codegen::asm::table::{
     Alignment, Class, Encoding, Field, Length, Map, MemBytes, MemRule, Prefix, Role, Row, Slot, Widths,
 };
@@ -57,6 +58,9 @@ fn encoding_columns(row: &'static Row) -> Vec<Mutant> {
     for opcode in 0..=0xFF {
         push(format!("opcode {opcode:02x}"), with!(row, opcode: opcode));
     }
+    for extension in [None].into_iter().chain((0..8).map(Some)) {
+        push(format!("extension {extension:?}"), with!(row, extension: extension));
+    }
     for length in [Length::Vector, Length::L0, Length::L1] {
         push(format!("length {length:?}"), with!(row, length: length));
     }
@@ -77,8 +81,9 @@ fn describing_columns(row: &'static Row) -> Vec<Mutant> {
         }
     }
     if row.memory != MemRule::RegisterOnly && row.slots.iter().any(|s| s.field == Field::Rm) {
-        let others = [MemBytes::Vector, MemBytes::Fixed(2), MemBytes::Fixed(4), MemBytes::Fixed(8)];
-        for mem_bytes in others.into_iter().filter(|m| *m != row.mem_bytes) {
+        let others = [MemBytes::Vector, MemBytes::Half, MemBytes::Fixed(2), MemBytes::Fixed(4), MemBytes::Fixed(8)];
+        let same = |m: &MemBytes| widths(row).all(|w| m.of(w) == row.mem_bytes.of(w));
+        for mem_bytes in others.into_iter().filter(|m| !same(m)) {
             push(format!("mem_bytes {mem_bytes:?}"), with!(row, mem_bytes: mem_bytes));
         }
         let alignment = if row.alignment == Alignment::Any { Alignment::Vector } else { Alignment::Any };
@@ -100,6 +105,20 @@ fn describing_columns(row: &'static Row) -> Vec<Mutant> {
     all
 }
 
+fn widths(row: &Row) -> impl Iterator<Item = Width> {
+    Width::ALL.into_iter().filter(|w| row.widths.contains(*w))
+}
+
+/// The width of the register that a slot of vectors takes.
+fn vector(class: Class, width: Width) -> Option<Width> {
+    match class {
+        Class::Vector => Some(width),
+        Class::Half => Some(width.half()),
+        Class::Xmm => Some(Width::W128),
+        Class::Gpr32 | Class::Gpr64 | Class::Mask | Class::Imm8 => None,
+    }
+}
+
 /// Mutants of the operands.
 fn slots(row: &'static Row) -> Vec<Mutant> {
     let mut all = Vec::new();
@@ -114,11 +133,11 @@ fn slots(row: &'static Row) -> Vec<Mutant> {
         };
         let roles = [Role::Read, Role::Write, Role::ReadWrite].into_iter().filter(|r| *r != slot.role);
         roles.for_each(|role| replace(Slot { role, ..*slot }));
-        let classes = [Class::Vector, Class::Xmm, Class::Gpr32, Class::Gpr64, Class::Mask, Class::Imm8];
+        let classes = [Class::Vector, Class::Half, Class::Xmm, Class::Gpr32, Class::Gpr64, Class::Mask, Class::Imm8];
         for class in classes.into_iter().filter(|c| *c != slot.class) {
-            let both_xmm = |c| matches!(c, Class::Vector | Class::Xmm) && row.widths == Widths::X;
+            let same = widths(row).all(|w| vector(class, w).is_some() && vector(class, w) == vector(slot.class, w));
             let never_register = slot.field == Field::Rm && row.memory == MemRule::MemoryOnly;
-            if !(never_register || both_xmm(class) && both_xmm(slot.class)) {
+            if !never_register && !same {
                 replace(Slot { class, ..*slot });
             }
         }

@@ -178,11 +178,11 @@ fn width(value: &Value) -> Result<Option<Tier>, String> {
 
 fn tier(value: &Value) -> Result<Tier, String> {
     match value {
-        Value::Text(text) => text.value().parse().ok(),
+        Value::Text(text) => text.value().parse().ok().filter(|tier| Tier::XOR.contains(tier)),
         _ => None,
     }
     .ok_or_else(|| {
-        let names: Vec<String> = Tier::ALL.iter().map(|tier| format!("\"{tier}\"")).collect();
+        let names: Vec<String> = Tier::XOR.iter().map(|tier| format!("\"{tier}\"")).collect();
         format!("one of {}", names.join(", "))
     })
 }

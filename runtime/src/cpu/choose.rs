@@ -17,7 +17,10 @@ pub struct Family {
 }
 
 /// XOR parity.
-pub static XOR: Family = Family { name: "xor", tiers: &[Tier::Sse2, Tier::Avx2, Tier::Avx512Vl256, Tier::Avx512] };
+pub static XOR: Family = Family { name: "xor", tiers: &Tier::XOR };
+
+/// Fletcher checksums.
+pub static FLETCHER: Family = Family { name: "fletcher", tiers: &Tier::FLETCHER };
 
 /// Why a tier was or was not chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,8 +162,8 @@ pub fn choose(family: &'static Family, machine: &Snapshot, policy: &Policy) -> C
     Choice { family, tier, rows }
 }
 
-/// Whether `tier` asks no more of a machine than `max`: neither a later encoding nor wider vectors. Unlike the order of
-/// the enumeration this also compares tiers of different families.
+/// Whether `tier` asks no more of a machine than `max`: neither a later encoding nor wider vectors, nor, where both are
+/// the same, more features. Unlike the order of the enumeration this also compares tiers of different families.
 fn is_at_or_below(tier: Tier, max: Tier) -> bool {
     const fn encoding(isa: Isa) -> u8 {
         match isa {
@@ -170,5 +173,8 @@ fn is_at_or_below(tier: Tier, max: Tier) -> bool {
         }
     }
     let (tier, max) = (tier.target(), max.target());
-    encoding(tier.isa) <= encoding(max.isa) && tier.vector_bytes <= max.vector_bytes
+    let alike = tier.isa == max.isa && tier.vector_bytes == max.vector_bytes;
+    encoding(tier.isa) <= encoding(max.isa)
+        && tier.vector_bytes <= max.vector_bytes
+        && (!alike || max.features.contains(tier.features))
 }

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use lanesmith_codegen::target::Tier;
+use lanesmith_codegen::target::{Tier, UnknownTier};
 
-/// The environment variable that caps the tier: `sse2`, `ssse3`, `avx2`, `avx512-256` or `avx512`.
+/// The environment variable that caps the tier: `sse2`, `ssse3`, `avx2`, `avx512-256`, `avx512f` or
+/// `avx512`.
 pub const MAX_ISA_VARIABLE: &str = "LANESMITH_MAX_ISA";
 
 /// Limits on the choice of a tier. The default has none.
@@ -27,14 +28,10 @@ impl Policy {
 
     /// Reads a value of [`MAX_ISA_VARIABLE`].
     ///
-    /// `ssse3` is accepted for every family. It means the highest tier at or below it that the target table has, which
-    /// for XOR is `sse2`: SSSE3 adds nothing that XOR could use.
+    /// Every tier is accepted for every family: it allows what the family has at or below it. Under `ssse3` XOR uses
+    /// `sse2`, for SSSE3 adds nothing that XOR could use.
     pub fn parse_max_isa(value: &str) -> Result<Tier, UnknownMaxIsa> {
-        match value.parse() {
-            Ok(tier) => Ok(tier),
-            Err(_) if value == "ssse3" => Ok(Tier::Sse2),
-            Err(_) => Err(UnknownMaxIsa),
-        }
+        value.parse().map_err(|_| UnknownMaxIsa)
     }
 }
 
@@ -44,8 +41,7 @@ pub struct UnknownMaxIsa;
 
 impl fmt::Display for UnknownMaxIsa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown tier: expected one of ssse3")?;
-        Tier::ALL.iter().filter(|t| t.name() != "ssse3").try_for_each(|tier| write!(f, ", {tier}"))
+        UnknownTier.fmt(f)
     }
 }
 

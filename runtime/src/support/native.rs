@@ -100,7 +100,7 @@ mod tests {
         let call = || {
             let program = kernel.entry().expect("a program");
             // SAFETY: it touches nothing.
-            Tier::ALL[unsafe { program(core::ptr::null_mut(), core::ptr::null(), 0, 0) } as usize]
+            Tier::XOR[unsafe { program(core::ptr::null_mut(), core::ptr::null(), 0, 0) } as usize]
         };
         let first = call();
         assert_eq!(call(), first);
@@ -111,8 +111,8 @@ mod tests {
     fn the_preferred_tier_or_the_one_that_is_wanted() {
         let choice = Cpu::get().choose(&XOR);
         assert_eq!(Some(chosen(None, &ALL)), choice.tier);
-        for tier in Tier::ALL {
-            let variants = &ALL[..=tier as usize];
+        for (at, tier) in Tier::XOR.into_iter().enumerate() {
+            let variants = &ALL[..=at];
             assert_eq!(Some(chosen(Some(tier), variants)), choice.next_legal_at_or_below(tier));
         }
     }

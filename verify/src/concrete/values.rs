@@ -1,6 +1,6 @@
 //! Arithmetic on bytes.
 
-use crate::domain::{Flags, IntOp, VecOp};
+use crate::domain::{Flags, IntOp, Shift, VecOp};
 
 /// All ones in `size` bytes.
 pub(super) fn ones(size: u32) -> u64 {
@@ -92,8 +92,67 @@ pub(super) fn vec_op(op: VecOp, width: u32, args: &[&[u8; 64]]) -> [u8; 64] {
         VecOp::BytesLeft(count) => {
             move_bytes(args[0], |lane, i| i.checked_sub(usize::from(count)).map_or(0, |from| lane[from]))
         }
+        VecOp::Add(element) => {
+            each_element(element, |i| element_of(args[0], element, i).wrapping_add(element_of(args[1], element, i)))
+        }
+        VecOp::ShiftBits { shift, element, count } => {
+            let bits = 8 * element;
+            each_element(element, |i| shifted(shift, bits, element_of(args[0], element, i), count.into()))
+        }
+        VecOp::ShuffleBytes => std::array::from_fn(|i| {
+            let control = usize::from(args[1][i]);
+            if control >= 0x80 { 0 } else { args[0][(i & !15) + (control & 15)] }
+        }),
+        VecOp::ShuffleWords { high, order } => std::array::from_fn(|i| {
+            let (half, word) = (i & !7, i / 2 % 4);
+            let chosen = usize::from(order >> (2 * word) & 3);
+            let moved = (i & 8 != 0) == high;
+            args[0][if moved { half + 2 * chosen + i % 2 } else { i }]
+        }),
+        VecOp::Interleave { element, high } => {
+            let element = element as usize;
+            std::array::from_fn(|i| {
+                let (lane, at) = (i & !15, i & 15);
+                let (pair, rest) = (at / (2 * element), at % (2 * element));
+                let from = lane + usize::from(high) * 8 + pair * element + rest % element;
+                args[rest / element][from]
+            })
+        }
+        VecOp::ZeroExtend(from) => {
+            let from = from as usize;
+            std::array::from_fn(|i| if i % (2 * from) < from { args[0][i / (2 * from) * from + i % from] } else { 0 })
+        }
     };
     low(width, result)
+}
+
+/// Element `i` of a vector.
+fn element_of(value: &[u8; 64], element: u32, i: usize) -> u64 {
+    let element = element as usize;
+    let mut bytes = [0; 8];
+    bytes[..element].copy_from_slice(&value[i * element..(i + 1) * element]);
+    u64::from_le_bytes(bytes)
+}
+
+/// A vector of elements, the low bytes of what `make` says of each.
+fn each_element(element: u32, make: impl Fn(usize) -> u64) -> [u8; 64] {
+    let mut out = [0; 64];
+    for (i, bytes) in out.chunks_exact_mut(element as usize).enumerate() {
+        bytes.copy_from_slice(&make(i).to_le_bytes()[..element as usize]);
+    }
+    out
+}
+
+fn shifted(shift: Shift, bits: u32, value: u64, count: u32) -> u64 {
+    match shift {
+        Shift::Right => value.checked_shr(count).unwrap_or(0),
+        Shift::Left => value.checked_shl(count).unwrap_or(0),
+        Shift::RotateLeft => {
+            let count = count % bits;
+            // A count of zero shifts right by all bits.
+            value << count | value.checked_shr(bits - count).unwrap_or(0)
+        }
+    }
 }
 
 /// Each byte of each 16-byte lane chosen from that lane.

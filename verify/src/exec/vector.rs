@@ -1,6 +1,6 @@
 //! Vector instructions of all three encodings.
 
-use crate::domain::{Domain, IntOp, Lanes, Outcome, Span, Test, VecOp};
+use crate::domain::{Domain, IntOp, Lanes, Outcome, Shift, Span, Test, VecOp};
 use crate::fault::FaultKind;
 use crate::machine::{Machine, Tracked};
 use crate::program::{Decoded, Operand};
@@ -25,10 +25,27 @@ impl<D: Domain> Machine<'_, D> {
 
     /// A vector operand. In memory, only elements that the opmask selects are accessed, and one element for a broadcast.
     fn read_vec(&mut self, insn: &Decoded, i: usize, width: u32, element: u32) -> Outcome<D::Vec> {
+        let mask = if insn.operands[i] == Operand::Memory { self.opmask(insn)? } else { None };
+        self.read_vec_under(insn, i, width, element, mask)
+    }
+
+    /// Like [`Machine::read_vec`], for instructions whose result elements depend on other elements of the source: memory
+    /// is accessed whole, whatever the opmask selects.
+    fn read_vec_whole(&mut self, insn: &Decoded, i: usize, width: u32, element: u32) -> Outcome<D::Vec> {
+        self.read_vec_under(insn, i, width, element, None)
+    }
+
+    fn read_vec_under(
+        &mut self,
+        insn: &Decoded,
+        i: usize,
+        width: u32,
+        element: u32,
+        mask: Option<D::Int>,
+    ) -> Outcome<D::Vec> {
         match insn.operands[i] {
             Operand::Vec { index, .. } => self.read_vec_register(index, width),
             Operand::Memory => {
-                let mask = self.opmask(insn)?;
                 let at = self.address(insn)?;
                 if !insn.broadcast {
                     // Legacy instructions fault on an operand that is not aligned, VEX and EVEX do not.
@@ -156,7 +173,11 @@ impl<D: Domain> Machine<'_, D> {
             }
         }
         let a = self.read_vec(insn, first, width, element)?;
-        let b = self.read_vec(insn, second, width, element)?;
+        let b = if matches!(op, VecOp::ShuffleBytes | VecOp::Interleave { .. }) {
+            self.read_vec_whole(insn, second, width, element)?
+        } else {
+            self.read_vec(insn, second, width, element)?
+        };
         self.domain.vec_op(op, width, &[&a, &b])
     }
 
@@ -174,6 +195,32 @@ impl<D: Domain> Machine<'_, D> {
         let op = if right { VecOp::BytesRight(count as u8) } else { VecOp::BytesLeft(count as u8) };
         let result = self.domain.vec_op(op, width, &[&a])?;
         self.write_vec(insn, width, 1, result)
+    }
+
+    pub(super) fn shift_bits(&mut self, insn: &Decoded, shift: Shift, element: u32) -> Outcome<()> {
+        let Operand::Vec { width, .. } = insn.operands[0] else { return Err(FaultKind::Unsupported) };
+        let (source, count) = if insn.legacy { (0, 1) } else { (1, 2) };
+        let Operand::Imm(count) = insn.operands[count] else { return Err(FaultKind::Unsupported) };
+        let a = self.read_vec(insn, source, width, element)?;
+        let result = self.domain.vec_op(VecOp::ShiftBits { shift, element, count: count as u8 }, width, &[&a])?;
+        self.write_vec(insn, width, element, result)
+    }
+
+    pub(super) fn shuffle_words(&mut self, insn: &Decoded, high: bool) -> Outcome<()> {
+        let (Operand::Vec { width, .. }, Operand::Imm(order)) = (insn.operands[0], insn.operands[2]) else {
+            return Err(FaultKind::Unsupported);
+        };
+        let a = self.read_vec_whole(insn, 1, width, 2)?;
+        let result = self.domain.vec_op(VecOp::ShuffleWords { high, order: order as u8 }, width, &[&a])?;
+        self.write_vec(insn, width, 2, result)
+    }
+
+    /// The source has half the destination's width, and a lane of the opmask stands for one of its smaller elements.
+    pub(super) fn zero_extend(&mut self, insn: &Decoded, from: u32) -> Outcome<()> {
+        let Operand::Vec { width, .. } = insn.operands[0] else { return Err(FaultKind::Unsupported) };
+        let a = self.read_vec(insn, 1, width / 2, from)?;
+        let result = self.domain.vec_op(VecOp::ZeroExtend(from), width, &[&a])?;
+        self.write_vec(insn, width, 2 * from, result)
     }
 
     /// An operand on which the immediate does not depend is not read (but in memory it is accessed): 0xFF makes all ones
