@@ -33,6 +33,8 @@
 //! | add sources to a sum | [`xor::accumulate`] |
 //! | change one source | [`xor::update`] |
 //! | scrub | [`xor::check`] |
+//! | checksum a block as ZFS or APFS does | [`fletcher::fletcher4`], [`fletcher::fletcher2`], [`fletcher::fletcher64_apfs`] |
+//! | checksum data that comes in pieces, or by several threads | [`fletcher::Fletcher4`], [`fletcher::combine`] |
 #![cfg_attr(feature = "jit", doc = "| choose the options of a kernel | [`xor::XorKernel`] |")]
 //! | have a kernel in the binary, for a count known when it is built | [`macro@xor_kernel`] |
 //! | know which tier is used, and why | [`cpu::Cpu::choose`], [`xor::describe`] |
@@ -62,6 +64,7 @@
 //! |---|---|---|
 //! | `jit` | yes | kernels compiled at run time (Linux on x86-64); implies `std`. Without it static kernels serve |
 //! | `std` | yes | the standard library: the tier can be capped by `LANESMITH_MAX_ISA` |
+//! | `rayon` | no | `fletcher::fletcher4_parallel`: a checksum on all cores; implies `std` |
 //!
 //! Without either the crate is `no_std` and needs `alloc`. It runs on Rust 1.88 and later.
 //!
@@ -81,7 +84,7 @@ pub use lanesmith_runtime::fletcher_kernel;
 pub use lanesmith_runtime::support as __private;
 #[cfg(feature = "jit")]
 pub use lanesmith_runtime::{arena, emit};
-pub use lanesmith_runtime::{cpu, reference, xor};
+pub use lanesmith_runtime::{cpu, fletcher, reference, xor};
 
 /// The code of README.md, run as documentation tests.
 #[cfg(all(doctest, feature = "jit"))]

@@ -17,6 +17,10 @@ use crate::cpu::{Cpu, FLETCHER};
 use crate::emit::{Code, EmitError, assemble};
 
 /// The machine code's entry: state, data, steps.
+#[cfg(not(target_arch = "x86_64"))]
+pub type RawFletcher = unsafe extern "C" fn(*mut u8, *const u8, usize);
+/// The machine code's entry: state, data, steps.
+#[cfg(target_arch = "x86_64")]
 pub type RawFletcher = unsafe extern "sysv64" fn(*mut u8, *const u8, usize);
 
 /// Why there is no such kernel.

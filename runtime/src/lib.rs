@@ -8,6 +8,7 @@ pub mod arena;
 pub mod cpu;
 #[cfg(feature = "jit")]
 pub mod emit;
+pub mod fletcher;
 #[cfg(feature = "jit")]
 #[doc(hidden)]
 pub mod fletcher_kernel;
