@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use lanesmith::codegen::spec::{Destination, Head, LengthClass, Merge, Store, Strategy};
 use lanesmith::codegen::target::Tier;
+use lanesmith::fletcher::Algorithm;
 
-/// XOR parity by kernels compiled for the exact source count
+/// XOR parity by kernels compiled for the exact source count, and Fletcher checksums
 #[derive(Debug, Parser)]
 #[command(
     name = "lanesmith",
@@ -14,7 +16,8 @@ use lanesmith::codegen::target::Tier;
     after_help = "Example:
   lanesmith parity disk1 disk2 disk3 -o parity    make parity
   lanesmith parity --check disk1 disk2 disk3 parity
-  lanesmith parity --rebuild -o disk2 disk1 disk3 parity"
+  lanesmith parity --rebuild -o disk2 disk1 disk3 parity
+  lanesmith checksum --algorithm fletcher4 disk1 disk2"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,6 +28,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// XOR files: make parity, check it, or rebuild a lost file from the others
     Parity(ParityArgs),
+    /// Print a Fletcher checksum of each file
+    Checksum(ChecksumArgs),
     /// Print the code of a kernel, for any tier on any machine
     Emit(EmitArgs),
     /// Time XOR kernels against the Linux kernel's loops and against the load limit of this machine
@@ -64,6 +69,29 @@ pub(crate) struct ParityArgs {
     pub(crate) zero_extend: bool,
 
     /// No progress bar and no summary: only errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  lanesmith checksum --algorithm fletcher4 disk1 disk2
+  tail -c +9 block | lanesmith checksum --algorithm fletcher64-apfs
+
+A line for each file: the words of the checksum in hexadecimal, separated by ':', two spaces, and the name. A file
+that cannot be read, or whose length is not a whole number of words, is reported, the others are still summed, and
+the exit code is 1. Files may be larger than memory. A name with a line feed, a carriage return or a backslash is
+escaped as by sha256sum.")]
+pub(crate) struct ChecksumArgs {
+    /// The checksum; words are little-endian, or big-endian with -byteswap
+    #[arg(short, long, value_parser = algorithms())]
+    pub(crate) algorithm: Algorithm,
+
+    /// The files; standard input for - or when there is none
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// No progress bar
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -241,6 +269,10 @@ fn threads(number: &str) -> Result<usize, &'static str> {
 fn tier_of_xor(name: &str) -> Result<Tier, String> {
     let tier = name.parse().ok().filter(|tier| Tier::XOR.contains(tier));
     tier.ok_or_else(|| format!("unknown tier: expected one of {}", Tier::XOR.map(Tier::name).join(", ")))
+}
+
+fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
+    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| name.parse::<Algorithm>())
 }
 
 fn tier_of_width(bits: &str) -> Result<Tier, &'static str> {

@@ -1,4 +1,4 @@
-//! The `lanesmith` program: parity of files, the code of kernels, benchmarks, and a report about the CPU.
+//! The `lanesmith` program: parity and checksums of files, the code of kernels, benchmarks, and a report about the CPU.
 //!
 //! Exit codes: 0 for success, 1 for a failure, 2 for arguments that make no sense, and 128 plus the signal's number
 //! after an interruption. A failure says what is wrong in one line on standard error.
@@ -8,6 +8,7 @@ compile_error!("the lanesmith program needs the file operations of a Unix system
 
 mod args;
 mod bench;
+mod checksum;
 mod cpu;
 mod emit;
 mod parity;
@@ -47,28 +48,41 @@ impl Failure {
 fn main() -> ExitCode {
     let args = Args::parse();
     match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
-            for line in failure.to_string().lines() {
-                // Not `eprintln!`, which panics when standard error is closed.
-                let _ = writeln!(io::stderr(), "lanesmith: {line}");
-            }
+            complain(&failure.to_string());
             ExitCode::from(failure.exit_code())
         }
     }
 }
 
-fn run(args: &Args) -> Result<(), Failure> {
+/// Says on standard error what is wrong.
+fn complain(text: &str) {
+    for line in text.lines() {
+        // Not `eprintln!`, which panics when standard error is closed.
+        let _ = writeln!(io::stderr(), "lanesmith: {line}");
+    }
+}
+
+fn run(args: &Args) -> Result<ExitCode, Failure> {
     let said = match &args.command {
         Command::Parity(args) => parity::run(args)?,
         Command::Emit(args) => match &args.family {
             EmitFamily::Xor(args) => emit::xor(args)?,
         },
         // It prints as it goes on.
-        Command::Bench(args) => return Ok(bench::run(args)?),
+        Command::Bench(args) => {
+            bench::run(args)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Command::Cpu(args) => cpu::report(args),
+        Command::Checksum(args) => {
+            let all = checksum::run(args, complain).map_err(Failure::Stdout)?;
+            return Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
     };
-    say(&said).map_err(Failure::Stdout)
+    say(&said).map_err(Failure::Stdout)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Writes to standard output. A reader that has gone away, such as `head`, has what it wanted.

@@ -9,7 +9,7 @@ use common::{lanesmith, run, shell, succeeded};
 
 #[test]
 fn help_has_an_example_everywhere() {
-    for line in ["--help", "parity --help", "emit --help", "emit xor --help", "cpu --help"] {
+    for line in ["--help", "parity --help", "checksum --help", "emit --help", "emit xor --help", "cpu --help"] {
         let help = succeeded(run(Path::new("."), line));
         assert!(help.contains("Example:\n  lanesmith "), "{line}: {help}");
     }

@@ -5,7 +5,6 @@ use core::str::FromStr;
 
 /// A checksum of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Algorithm {
     /// ZFS's Fletcher-4 of little-endian 32-bit words.
     Fletcher4,

@@ -25,11 +25,11 @@ pub fn combine(a: [u64; 4], b: [u64; 4], words_in_b: u64) -> [u64; 4] {
 /// n, n (n + 1) / 2 and n (n + 1)(n + 2) / 6, modulo 2^64.
 fn weights(n: u64) -> [u64; 3] {
     let n = u128::from(n);
-    let n2 = n * (n + 1) / 2; // below 2^127
+    let (n2, after_next) = (n * (n + 1) / 2, n + 2); // below 2^127 and 2^65
     // Of three successive numbers one is a multiple of 3, so 3 divides one of the factors; only then is the product taken.
     let n3 = match n2 % 3 {
-        0 => (n2 / 3).wrapping_mul(n + 2),
-        _ => n2.wrapping_mul(n.div_ceil(3)),
+        0 => (n2 / 3).wrapping_mul(after_next),
+        _ => n2.wrapping_mul(after_next / 3),
     };
     [n as u64, n2 as u64, n3 as u64]
 }
