@@ -234,7 +234,8 @@ impl Asked<'_> {
         let mut regions = Vec::new();
         let masked = Part::Masked(Mask::K1);
         let masks = self.target.byte_masks;
-        if options.head == Head::Auto && masks && options.aligned < vector && first_is_known {
+        let head = options.head == Head::Auto && masks && options.aligned < vector && first_is_known;
+        if head {
             // Behind the head a whole turn must be left.
             let from = self.tuning.head_from.max((unroll + 1) * vector);
             regions.push(region(Role::Head, 1, masked, Bound::Unaligned(from)));
@@ -243,7 +244,8 @@ impl Asked<'_> {
             regions.push(region(Role::Loop, unroll, Part::Full, Bound::AtLeast(unroll * vector)));
         }
         regions.push(region(Role::Loop, 1, Part::Full, Bound::AtLeast(vector)));
-        if options.multiple_of < vector && masks {
+        // A head takes a part of a vector: even of a whole number of vectors it leaves a remainder.
+        if masks && (head || options.multiple_of < vector) {
             regions.push(region(Role::Once, 1, masked, Bound::Remainder));
         } else if options.multiple_of < vector {
             let mut bytes = vector / 2;
